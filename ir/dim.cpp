@@ -1,5 +1,5 @@
 #include "ir/dim.h"
-#include "ir/error.h"
+#include "ir/program/error.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
