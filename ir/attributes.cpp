@@ -49,7 +49,9 @@ struct Printer {
 
 } // namespace
 
-std::string str(const AttributeValue &value) { return std::visit(Printer(), value); }
+std::string str(const AttributeValue &value) {
+  return std::visit(Printer(), value);
+}
 
 void Attributes::set(llvm::StringRef name, AttributeValue value) {
   if (const auto *dims = std::get_if<Dims>(&value);

@@ -34,7 +34,9 @@ Dim operator+(const Dim &a, const Dim &b) {
   return sum;
 }
 
-Dim operator-(const Dim &a, const Dim &b) { return a + b * -1; }
+Dim operator-(const Dim &a, const Dim &b) {
+  return a + b * -1;
+}
 
 Dim operator*(const Dim &a, int64_t factor) {
   if (factor == 0)

@@ -23,11 +23,15 @@ constexpr Row kRows[] = {
 #include "ir/dtypes.def"
 };
 
-const Row &row(DType dtype) { return kRows[static_cast<unsigned>(dtype)]; }
+const Row &row(DType dtype) {
+  return kRows[static_cast<unsigned>(dtype)];
+}
 
 } // namespace
 
-llvm::StringRef spelling(DType dtype) { return row(dtype).spelling; }
+llvm::StringRef spelling(DType dtype) {
+  return row(dtype).spelling;
+}
 
 std::optional<DType> parseDType(llvm::StringRef spelling) {
   for (const auto &[index, row] : llvm::enumerate(kRows))
@@ -43,15 +47,21 @@ std::string dtypeSpellings() {
   return all;
 }
 
-unsigned byteSize(DType dtype) { return row(dtype).bytes; }
+unsigned byteSize(DType dtype) {
+  return row(dtype).bytes;
+}
 
-bool isFloating(DType dtype) { return row(dtype).kind == Kind::floating; }
+bool isFloating(DType dtype) {
+  return row(dtype).kind == Kind::floating;
+}
 
 bool isInteger(DType dtype) {
   return row(dtype).kind == Kind::integer || row(dtype).kind == Kind::natural;
 }
 
-bool isUnsigned(DType dtype) { return row(dtype).kind == Kind::natural; }
+bool isUnsigned(DType dtype) {
+  return row(dtype).kind == Kind::natural;
+}
 
 double unitRoundoff(DType dtype) {
   switch (dtype) {

@@ -8,9 +8,13 @@
 
 namespace warploom {
 
-const TensorType &Value::type() const { return node->results[index].type; }
+const TensorType &Value::type() const {
+  return node->results[index].type;
+}
 
-const std::string &Value::name() const { return node->results[index].name; }
+const std::string &Value::name() const {
+  return node->results[index].name;
+}
 
 Value Node::labelled(llvm::StringRef label) const {
   for (const auto &[index, name] : llvm::enumerate(labels))
@@ -98,7 +102,9 @@ std::string Graph::uniqueName(llvm::StringRef base) const {
   }
 }
 
-Value Graph::find(llvm::StringRef name) const { return valuesByName_.lookup(name); }
+Value Graph::find(llvm::StringRef name) const {
+  return valuesByName_.lookup(name);
+}
 
 std::vector<std::string> Graph::symbols() const {
   std::set<std::string> names;

@@ -19,8 +19,8 @@ llvm::StringRef spelling(GroupKind kind);
 struct Group {
   unsigned number = 0;
   GroupKind kind = GroupKind::map;
-  llvm::SmallVector<Node *, 8> nodes;     // in node order
-  llvm::SmallVector<Node *, 2> anchors;   // the matmuls, the attention, or the reductions
+  llvm::SmallVector<Node *, 8> nodes;   // in node order
+  llvm::SmallVector<Node *, 2> anchors; // the matmuls, the attention, or the reductions
   // Stored values the kernel reads: arguments and results of other groups, after looking through
   // ungrouped views. No duplicates, in order of first use.
   llvm::SmallVector<Value, 8> inputs;

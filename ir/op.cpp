@@ -26,11 +26,15 @@ constexpr Row kRows[] = {
 #include "ir/ops.def"
 };
 
-const Row &row(Op op) { return kRows[static_cast<unsigned>(op)]; }
+const Row &row(Op op) {
+  return kRows[static_cast<unsigned>(op)];
+}
 
 } // namespace
 
-llvm::StringRef spelling(Op op) { return row(op).spelling; }
+llvm::StringRef spelling(Op op) {
+  return row(op).spelling;
+}
 
 std::optional<Op> parseOp(llvm::StringRef spelling) {
   for (const auto &[index, row] : llvm::enumerate(kRows))
@@ -53,24 +57,34 @@ llvm::StringRef nearestOpSpelling(llvm::StringRef misspelt) {
   return nearest;
 }
 
-unsigned arity(Op op) { return row(op).arity; }
+unsigned arity(Op op) {
+  return row(op).arity;
+}
 
-OpKind kind(Op op) { return row(op).kind; }
+OpKind kind(Op op) {
+  return row(op).kind;
+}
 
 bool isElementwise(Op op) {
   return kind(op) == OpKind::elementwise || kind(op) == OpKind::conversion ||
          kind(op) == OpKind::selection;
 }
 
-bool yieldsBoolean(Op op) { return row(op).yieldsBoolean; }
+bool yieldsBoolean(Op op) {
+  return row(op).yieldsBoolean;
+}
 
 OperandDomain operandDomain(Op op) {
   assert(kind(op) == OpKind::elementwise && "only elementwise rows have a domain");
   return row(op).domain;
 }
 
-bool isReduction(Op op) { return kind(op) == OpKind::reduction; }
+bool isReduction(Op op) {
+  return kind(op) == OpKind::reduction;
+}
 
-bool isView(Op op) { return kind(op) == OpKind::view; }
+bool isView(Op op) {
+  return kind(op) == OpKind::view;
+}
 
 } // namespace warploom

@@ -103,7 +103,9 @@ WARPLOOM_SCALAR uint32_t narrowSmallFloat(uint32_t magnitude, int mantissa, int 
   return (static_cast<uint32_t>(exponent) << mantissa) + kept;
 }
 
-WARPLOOM_SCALAR float toFloat(float value) { return value; }
+WARPLOOM_SCALAR float toFloat(float value) {
+  return value;
+}
 
 WARPLOOM_SCALAR float toFloat(bf16 value) {
   return floatFromBits(static_cast<uint32_t>(value.bits) << 16);
@@ -192,40 +194,22 @@ template <> struct FromFloat<f8e4m3> {
   }
 };
 
-template <class T> WARPLOOM_SCALAR T fromFloat(float value) { return FromFloat<T>::of(value); }
+template <class T> WARPLOOM_SCALAR T fromFloat(float value) {
+  return FromFloat<T>::of(value);
+}
 
 // Numeric conversion between any two storage or compute types. To bool: whether it is not 0.
 // Floating to integer truncates; a value the integer cannot hold gives some integer.
-template <class T> struct IsSmallFloat {
-  static constexpr bool value = false;
-};
-template <> struct IsSmallFloat<bf16> {
-  static constexpr bool value = true;
-};
-template <> struct IsSmallFloat<f16> {
-  static constexpr bool value = true;
-};
-template <> struct IsSmallFloat<f8e4m3> {
-  static constexpr bool value = true;
-};
-template <> struct IsSmallFloat<f8e5m2> {
-  static constexpr bool value = true;
-};
-template <class T> struct IsFloating {
-  static constexpr bool value = IsSmallFloat<T>::value;
-};
-template <> struct IsFloating<float> {
-  static constexpr bool value = true;
-};
-template <> struct IsFloating<double> {
-  static constexpr bool value = true;
-};
-template <class T> struct IsBool {
-  static constexpr bool value = false;
-};
-template <> struct IsBool<bool> {
-  static constexpr bool value = true;
-};
+template <class T> struct IsSmallFloat { static constexpr bool value = false; };
+template <> struct IsSmallFloat<bf16> { static constexpr bool value = true; };
+template <> struct IsSmallFloat<f16> { static constexpr bool value = true; };
+template <> struct IsSmallFloat<f8e4m3> { static constexpr bool value = true; };
+template <> struct IsSmallFloat<f8e5m2> { static constexpr bool value = true; };
+template <class T> struct IsFloating { static constexpr bool value = IsSmallFloat<T>::value; };
+template <> struct IsFloating<float> { static constexpr bool value = true; };
+template <> struct IsFloating<double> { static constexpr bool value = true; };
+template <class T> struct IsBool { static constexpr bool value = false; };
+template <> struct IsBool<bool> { static constexpr bool value = true; };
 
 template <class To, class From> WARPLOOM_SCALAR To convert(From value) {
   if constexpr (IsSmallFloat<From>::value) {
@@ -249,12 +233,20 @@ namespace scalar {
 // Each math function in f32 and f64.
 #ifdef __CUDACC__
 #define WARPLOOM_MATH(name, single, twice)                                                         \
-  WARPLOOM_SCALAR float name(float a) { return ::single(a); }                                      \
-  WARPLOOM_SCALAR double name(double a) { return ::twice(a); }
+  WARPLOOM_SCALAR float name(float a) {                                                            \
+    return ::single(a);                                                                            \
+  }                                                                                                \
+  WARPLOOM_SCALAR double name(double a) {                                                          \
+    return ::twice(a);                                                                             \
+  }
 #else
 #define WARPLOOM_MATH(name, single, twice)                                                         \
-  WARPLOOM_SCALAR float name(float a) { return std::twice(a); }                                    \
-  WARPLOOM_SCALAR double name(double a) { return std::twice(a); }
+  WARPLOOM_SCALAR float name(float a) {                                                            \
+    return std::twice(a);                                                                          \
+  }                                                                                                \
+  WARPLOOM_SCALAR double name(double a) {                                                          \
+    return std::twice(a);                                                                          \
+  }
 #endif
 WARPLOOM_MATH(exp, expf, exp)
 WARPLOOM_MATH(expm1, expm1f, expm1)
@@ -273,20 +265,38 @@ WARPLOOM_MATH(absoluteReal, fabsf, fabs)
 #undef WARPLOOM_MATH
 
 #ifdef __CUDACC__
-WARPLOOM_SCALAR float power(float a, float b) { return ::powf(a, b); }
-WARPLOOM_SCALAR double power(double a, double b) { return ::pow(a, b); }
-WARPLOOM_SCALAR float modulo(float a, float b) { return ::fmodf(a, b); }
-WARPLOOM_SCALAR double modulo(double a, double b) { return ::fmod(a, b); }
+WARPLOOM_SCALAR float power(float a, float b) {
+  return ::powf(a, b);
+}
+WARPLOOM_SCALAR double power(double a, double b) {
+  return ::pow(a, b);
+}
+WARPLOOM_SCALAR float modulo(float a, float b) {
+  return ::fmodf(a, b);
+}
+WARPLOOM_SCALAR double modulo(double a, double b) {
+  return ::fmod(a, b);
+}
 #else
-template <class T> T power(T a, T b) { return std::pow(a, b); }
-template <class T> T modulo(T a, T b) { return std::fmod(a, b); }
+template <class T> T power(T a, T b) {
+  return std::pow(a, b);
+}
+template <class T> T modulo(T a, T b) {
+  return std::fmod(a, b);
+}
 #endif
 
 #ifdef __CUDACC__
-WARPLOOM_SCALAR float rsqrt(float a) { return ::rsqrtf(a); }
-WARPLOOM_SCALAR double rsqrt(double a) { return ::rsqrt(a); }
+WARPLOOM_SCALAR float rsqrt(float a) {
+  return ::rsqrtf(a);
+}
+WARPLOOM_SCALAR double rsqrt(double a) {
+  return ::rsqrt(a);
+}
 #else
-template <class T> T rsqrt(T a) { return T(1) / std::sqrt(a); }
+template <class T> T rsqrt(T a) {
+  return T(1) / std::sqrt(a);
+}
 #endif
 
 // Integer arithmetic wraps: it is done unsigned, in 64 bits.
@@ -380,10 +390,14 @@ template <class T> WARPLOOM_SCALAR T minimum(T a, T b) {
 }
 
 // 1 / (1 + e^-a); e^-a overflows to infinity, which gives 0 as it should.
-template <class T> WARPLOOM_SCALAR T sigmoid(T a) { return T(1) / (T(1) + exp(-a)); }
+template <class T> WARPLOOM_SCALAR T sigmoid(T a) {
+  return T(1) / (T(1) + exp(-a));
+}
 
 // log(1 + e^a); above 20 it is a itself, as PyTorch has it.
-template <class T> WARPLOOM_SCALAR T softplus(T a) { return a > T(20) ? a : log1p(exp(a)); }
+template <class T> WARPLOOM_SCALAR T softplus(T a) {
+  return a > T(20) ? a : log1p(exp(a));
+}
 
 // a * Phi(a) (Hendrycks and Gimpel, 2016, eq. 1), with sqrt(1/2).
 template <class T> WARPLOOM_SCALAR T gelu(T a) {
@@ -392,8 +406,7 @@ template <class T> WARPLOOM_SCALAR T gelu(T a) {
 
 // Its tanh approximation (ibid., section 2), with sqrt(2/pi).
 template <class T> WARPLOOM_SCALAR T geluTanh(T a) {
-  return T(0.5) * a *
-         (T(1) + tanh(T(0.79788456080286535588) * (a + T(0.044715) * a * a * a)));
+  return T(0.5) * a * (T(1) + tanh(T(0.79788456080286535588) * (a + T(0.044715) * a * a * a)));
 }
 
 } // namespace scalar

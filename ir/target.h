@@ -8,8 +8,8 @@
 namespace warploom {
 
 struct Target {
-  std::string arch = "sm_90a";       // NVRTC's --gpu-architecture
-  unsigned computeCapability = 90;   // major * 10 + minor
+  std::string arch = "sm_90a";     // NVRTC's --gpu-architecture
+  unsigned computeCapability = 90; // major * 10 + minor
   unsigned multiprocessors = 132;
   unsigned sharedBytesPerBlock = 232448; // dynamic shared memory with opt-in
   unsigned sharedBytesPerMultiprocessor = 233472;
