@@ -5,23 +5,26 @@
 
 namespace warploom {
 
-// Which index of a matrix (outer, depth) is contiguous in memory; depth is what a matmul sums over,
-// outer is the row of the left side or the column of the right side.
-enum class Layout { depthContiguous, outerContiguous };
+// Which index of a matrix (outer, depth) is contiguous in memory, if any; depth is what a matmul
+// sums over, outer is the row of the left side or the column of the right side.
+enum class Layout { depthContiguous, outerContiguous, strided };
 
 // Consecutive outer indices of a matrix: `first` and what follows it; at `end` and beyond the
-// matrix reads as zero. `stride` is the distance of the index that is not contiguous.
+// matrix reads as zero. The stride of the index that is contiguous is not looked at.
 template <class T> struct Run {
   const T *data;
-  int64_t stride;
+  int64_t outerStride;
+  int64_t depthStride;
   int first;
   int end;
 
   template <Layout layout> DEVICE const T *address(int outer, int depth) const {
     if constexpr (layout == Layout::depthContiguous)
-      return data + outer * stride + depth;
+      return data + outer * outerStride + depth;
+    else if constexpr (layout == Layout::outerContiguous)
+      return data + depth * depthStride + outer;
     else
-      return data + depth * stride + outer;
+      return data + outer * outerStride + depth * depthStride;
   }
 };
 

@@ -77,9 +77,9 @@ DEVICE void loadActivations(C (&values)[vector], const S *address) {
   }
 }
 
-// Weights with the depth contiguous: a warp takes `warpColumns` columns and a slice of the depth,
-// its lanes lie side by side along it. Writes its sums to partial[slice][row][column].
-template <class Shape, class S, class T, int runs, int width>
+// Weights with the depth contiguous, or strided: a warp takes `warpColumns` columns and a slice of
+// the depth, its lanes lie side by side along it. Writes its sums to partial[slice][row][column].
+template <class Shape, Layout layout, class S, class T, int runs, int width>
 DEVICE void sumAlongDepth(Threads threads, Compute<T> *partial, const S *activations, int pitch,
                           const Side<T, runs, width> &weights, int depth) {
   using C = Compute<T>;
@@ -94,13 +94,13 @@ DEVICE void sumAlongDepth(Threads threads, Compute<T> *partial, const S *activat
 #pragma unroll 1
   for (int group = warp / Shape::slices; group < Shape::columnGroups;
        group += Shape::warps / Shape::slices) {
-    const T *base[columns];
+    Run<T> runOf[columns];
 #pragma unroll
     for (int column = 0; column < columns; ++column) {
-      Run<T> run = weights.at(group * columns + column);
+      runOf[column] = weights.at(group * columns + column);
       // Columns past the end repeat the last one; nobody stores them.
-      int outer = run.first < run.end ? run.first : run.end - 1;
-      base[column] = run.template address<Layout::depthContiguous>(outer, 0);
+      if (runOf[column].first >= runOf[column].end)
+        runOf[column].first = runOf[column].end - 1;
     }
     C sums[count] = {};
 #pragma unroll 1
@@ -112,7 +112,8 @@ DEVICE void sumAlongDepth(Threads threads, Compute<T> *partial, const S *activat
         if (from + u * step < depth)
 #pragma unroll
           for (int column = 0; column < columns; ++column)
-            loaded[u][column] = loadWeights<Shape::vector>(base[column] + from + u * step);
+            loaded[u][column] = loadWeights<Shape::vector>(
+                runOf[column].template address<layout>(runOf[column].first, from + u * step));
 #pragma unroll
       for (int u = 0; u < unrolled; ++u)
         if (from + u * step < depth)
@@ -202,9 +203,9 @@ DEVICE Accumulators<Compute<T>> matmulSkinny(Threads threads, char *shared, cons
   constexpr int elements = Shape::rows * Shape::columns;
   C *sums = reinterpret_cast<C *>(shared);
   C *partial = sums + elements;
-  constexpr bool deep = layout == Layout::depthContiguous;
+  constexpr bool deep = layout != Layout::outerContiguous;
   if constexpr (deep)
-    sumAlongDepth<Shape>(threads, partial, activations, pitch, weights, depth);
+    sumAlongDepth<Shape, layout>(threads, partial, activations, pitch, weights, depth);
   else
     sumAcrossDepth<Shape>(threads, partial, activations, pitch, weights, depth);
   sync();
