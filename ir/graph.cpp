@@ -90,6 +90,14 @@ void Graph::replaceAllUses(Value from, Value to) {
       result.value = to;
 }
 
+void Graph::takeName(Value to, Value from) {
+  std::string &taken = from.node->results[from.index].name;
+  std::string &given = to.node->results[to.index].name;
+  std::swap(taken, given);
+  valuesByName_[given] = to;
+  valuesByName_[taken] = from;
+}
+
 std::string Graph::uniqueName(llvm::StringRef base) const {
   std::string name = base.empty() ? "v" : base.str();
   if (!base.empty() && !valuesByName_.contains(name))

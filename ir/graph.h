@@ -94,6 +94,8 @@ public:
   // Removes a node that no other node and no result uses.
   void erase(Node *node);
   void replaceAllUses(Value from, Value to);
+  // Gives `to` the name of `from`, which gets another.
+  void takeName(Value to, Value from);
   // A name no value has, made from `base` ("x" -> "x", "x_1", ...).
   std::string uniqueName(llvm::StringRef base) const;
 
