@@ -87,6 +87,9 @@ public:
   // `name` defaults to the next of "result0", ...
   void addResult(Value value, llvm::StringRef name = "");
 
+  // Returns another value at a place that addResult() made.
+  void setResult(unsigned index, Value value) { results_[index].value = value; }
+
   // Inserts a node before `before` (null: at the end). Names that are empty or taken are replaced
   // by unique ones made from them. The caller has inferred the types (ir/shape_rules.h), or uses
   // build() there.

@@ -6,8 +6,6 @@
 namespace warploom {
 
 struct FusionPolicy {
-  // Shortest chain of pointwise kernels that is merged when no other rule asks for it.
-  unsigned chainLength = 3;
   // Most rows of a matmul that runs as the memory-bound kernel, with weights read once.
   unsigned skinnyRows = 16;
   // Most bytes of shared memory that a norm folded into a matmul may stage; above it the norm is
