@@ -426,8 +426,9 @@ llvm::Error Parser::statement(Graph &graph) {
                 nearest.empty() ? "" : ("; did you mean '" + nearest + "'?").str());
   }
   node.op = *op;
-  if (llvm::Error error = operands(graph, node))
-    return error;
+  if (kind(node.op) != OpKind::source)
+    if (llvm::Error error = operands(graph, node))
+      return error;
   if (llvm::Error error = attributes(node))
     return error;
   llvm::SmallVector<std::pair<TensorType, Location>, 1> ascribed;

@@ -26,8 +26,11 @@ template <class Range, class Function> std::string list(Range &&range, Function 
   return llvm::join(llvm::map_range(range, text), ", ");
 }
 
+// In parentheses; nothing behind a source, which never has operands.
 std::string operandsText(const Node &node) {
-  std::string text;
+  if (kind(node.op) == OpKind::source)
+    return "";
+  std::string text = "(";
   for (const auto &[index, operand] : llvm::enumerate(node.operands)) {
     if (index > 0)
       text += ", ";
@@ -35,7 +38,7 @@ std::string operandsText(const Node &node) {
       text += node.labels[index - arity(node.op)] + " = ";
     text += valueText(operand);
   }
-  return text;
+  return text + ")";
 }
 
 std::string attributesText(const Node &node) {
@@ -75,7 +78,7 @@ std::string signatureText(const GraphResult &result) {
 std::string print(const Node &node) {
   std::string text =
       list(node.results, [](const Node::Result &result) { return named('%', result.name); });
-  text += " = " + spelling(node.op).str() + "(" + operandsText(node) + ")" + attributesText(node);
+  text += " = " + spelling(node.op).str() + operandsText(node) + attributesText(node);
   text += " : " + list(node.results, [](const Node::Result &result) { return result.type.str(); });
   if (node.group)
     text += llvm::formatv(" group {0}", *node.group);

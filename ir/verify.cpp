@@ -1,5 +1,6 @@
 #include "ir/verify.h"
 
+#include "ir/group.h"
 #include "ir/print.h"
 #include "ir/program/error.h"
 #include "ir/shape_rules.h"
@@ -66,10 +67,11 @@ llvm::Error verifyGroups(const Graph &graph) {
   for (const Node &node : graph.nodes()) {
     llvm::DenseSet<unsigned> &behind = left[&node];
     for (Value operand : node.operands) {
-      const llvm::DenseSet<unsigned> &before = left[operand.node];
+      const Node *stored = storedValue(operand).node;
+      const llvm::DenseSet<unsigned> before = left[stored];
       behind.insert(before.begin(), before.end());
-      if (operand.node->group && operand.node->group != node.group)
-        behind.insert(*operand.node->group);
+      if (stored->group && stored->group != node.group)
+        behind.insert(*stored->group);
     }
     if (node.group && behind.contains(*node.group))
       return makeError("group {0} is not convex: '{1}' depends on it through another group",

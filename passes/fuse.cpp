@@ -136,6 +136,10 @@ private:
   // What follows a matmul or an attention element by element is applied to its tile.
   void growEpilogues() {
     for (Node &node : graph_.nodes()) {
+      if (isStoredView(node)) {
+        storeAsView(node);
+        continue;
+      }
       if (clusters_.of(&node) || !canFollow(node.op))
         continue;
       // The operand that was computed last carries the node; the others are then loaded.
@@ -154,6 +158,14 @@ private:
       if (best)
         tryAdd(*best, &node);
     }
+  }
+
+  // A contraction whose result is only stored as a view of it is stored that way at once.
+  void storeAsView(Node &view) {
+    std::optional<unsigned> cluster = clusters_.of(storedValue(view.operands[0]).node);
+    if (cluster && isContraction(clusters_[*cluster].kind) &&
+        followsElementwise(view, 0, clusters_[*cluster].kind))
+      tryMerge(*cluster, *clusters_.of(&view));
   }
 
   // Arithmetic on masks, lengths and parameters that only one kernel reads is done there.

@@ -62,6 +62,10 @@ bool canFollow(Op op) {
   return isElementwise(op) || op == Op::rope || kind(op) == OpKind::update;
 }
 
+bool isStoredView(const Node &node) {
+  return node.group && (node.op == Op::reshape || node.op == Op::transpose);
+}
+
 bool followsElementwise(const Node &node, unsigned index, GroupKind kind) {
   unsigned carrier = warploom::kind(node.op) == OpKind::update ? 1 : 0;
   if (!canFollow(node.op) || (!isElementwise(node.op) && index != carrier))

@@ -21,6 +21,10 @@ bool areSiblings(const Node &first, const Node &second);
 // Ops that may follow another op inside its kernel: elementwise, rope, kv_update.
 bool canFollow(Op op);
 
+// A view with a kernel of its own that loses nothing: another kernel may store its result that way
+// instead.
+bool isStoredView(const Node &node);
+
 // Whether `node` computes each element from one element of operand `index`, where that operand is a
 // value of a kernel of this kind seen through views that lose nothing (reshape, transpose, slice):
 // index-map equality. rope needs the partner too, which a matmul's tile holds when the head's
