@@ -68,11 +68,12 @@ bool isStoredView(const Node &node) {
 
 bool followsElementwise(const Node &node, unsigned index, GroupKind kind) {
   unsigned carrier = warploom::kind(node.op) == OpKind::update ? 1 : 0;
-  if (!canFollow(node.op) || (!isElementwise(node.op) && index != carrier))
+  bool storesView = isStoredView(node);
+  if (!(storesView || canFollow(node.op)) || (!isElementwise(node.op) && index != carrier))
     return false;
   Value operand = node.operands[index];
-  bool sameShape =
-      warploom::kind(node.op) == OpKind::update || operand.type().dims == node.type().dims;
+  bool sameShape = storesView || warploom::kind(node.op) == OpKind::update ||
+                   operand.type().dims == node.type().dims;
   if (!sameShape)
     return false;
   if (node.op == Op::rope && kind != GroupKind::map &&
