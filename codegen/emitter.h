@@ -1,0 +1,68 @@
+// Text of emitted code, with its indentation and its names.
+#pragma once
+
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <string>
+
+namespace warploom {
+
+// The identifiers in use in one kernel. Names of keywords, CUDA's built-ins and the project's
+// device functions are never given out.
+class Names {
+public:
+  Names();
+  // A fresh identifier made from a value's name: other characters than letters, digits and '_'
+  // become
+  // '_', and a number is appended until it is unique.
+  std::string fresh(llvm::StringRef base);
+
+private:
+  llvm::StringSet<> taken_;
+};
+
+class Emitter {
+public:
+  explicit Emitter(Names &names) : names_(names) {}
+
+  template <class... Arguments> void line(const char *format, Arguments &&...arguments) {
+    append(llvm::formatv(format, std::forward<Arguments>(arguments)...).str());
+  }
+
+  // Opens "head {"; the block closes when the returned object dies.
+  class Block {
+  public:
+    explicit Block(Emitter &emitter) : emitter_(emitter) {}
+    ~Block() { emitter_.close(); }
+    Block(const Block &) = delete;
+
+  private:
+    Emitter &emitter_;
+  };
+  template <class... Arguments>
+  [[nodiscard]] Block block(const char *format, Arguments &&...arguments) {
+    append(llvm::formatv(format, std::forward<Arguments>(arguments)...).str() + " {");
+    ++depth_;
+    return Block(*this);
+  }
+
+  std::string name(llvm::StringRef base) { return names_.fresh(base); }
+  Names &names() { return names_; }
+  // Appends the lines of another emitter at this one's depth.
+  void splice(const Emitter &other);
+  const std::string &str() const { return text_; }
+
+private:
+  void append(llvm::StringRef text);
+  void close() {
+    --depth_;
+    append("}");
+  }
+
+  Names &names_;
+  std::string text_;
+  unsigned depth_ = 0;
+};
+
+} // namespace warploom
