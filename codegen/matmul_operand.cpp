@@ -54,9 +54,13 @@ std::vector<std::string> symbolsOf(Value value, Value base) {
 
 // Whether the leading dims of a view are one dim in memory.
 bool leadingDimsCollapse(const StridedView &view, llvm::ArrayRef<Dim> dims) {
-  for (unsigned axis = 0; axis + 2 < dims.size(); ++axis)
-    if (!collapses(view.strides[axis], toSizeExpr(dims[axis + 1]), view.strides[axis + 1]))
+  for (unsigned axis = 0; axis + 2 < dims.size(); ++axis) {
+    SizeExpr size = toSizeExpr(dims[axis + 1]), stride = view.strides[axis + 1];
+    // Equality is of structure: contiguousStrides multiplies in the other order.
+    if (!collapses(view.strides[axis], size, stride) && !(view.strides[axis] == stride * size) &&
+        !(dims[axis] == 1))
       return false;
+  }
   return true;
 }
 
