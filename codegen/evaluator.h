@@ -1,0 +1,99 @@
+// Emits the computation of a group's values at a point of index space, by pulling operands: a
+// value's code is its op applied to its operands at the indices it reads them at.
+#pragma once
+
+#include "codegen/kernel_builder.h"
+
+#include <functional>
+#include <map>
+
+namespace warploom {
+
+// The extents of a value's dims in emitted code.
+std::vector<IndexExpr> extentsOf(KernelBuilder &kernel, Value value);
+
+// Where the elements of a stored value's buffer lie: sum of index * stride + offset, in elements.
+IndexExpr addressOf(KernelBuilder &kernel, Value stored, const Index &index);
+
+class Evaluator {
+public:
+  explicit Evaluator(KernelBuilder &kernel) : kernel_(kernel) {}
+
+  // Reads of `value` go to this instead: an accumulator, a row's reduction, an output tile. It
+  // returns a C++ expression of the value's compute type; it may emit lines to lanes().
+  using Provider = std::function<std::string(const Index &index)>;
+  void provide(Value value, Provider provider) { providers_[value] = std::move(provider); }
+
+  // Opens work on `width` consecutive points, which differ in the variable "lane" alone (0 <= lane
+  // < width, known to IndexExpr by laneVariable()). Code until endLanes() goes into one unrolled
+  // loop; loads and stores that are contiguous along the lanes become one access around it. Works
+  // without a loop where width is 1.
+  void beginLanes(unsigned width);
+  IndexExpr laneVariable() const { return IndexExpr::variable("lane", width_); }
+  void endLanes();
+
+  // The value at an index, as a C++ expression of its compute type; emits what it needs. The
+  // group's own nodes are computed; every other stored value is loaded.
+  std::string evaluate(Value value, const Index &index);
+
+  // Stores a computed expression to the buffer of an output at an index of its shape; `guard`, if
+  // not empty, is a condition that does not depend on the lane.
+  void storeAt(Value output, const Index &index, const std::string &expression,
+               llvm::StringRef guard = "");
+  // evaluate(), then store: for an update in place, the new element goes to its place in the cache,
+  // if that lies inside. `index` is then of the new element.
+  void evaluateAndStore(Value output, const Index &index, llvm::StringRef guard = "");
+
+  // Where lines of the current point go: inside the lane loop.
+  Emitter &lanes() { return *lanes_; }
+  // In front of the lane loop.
+  Emitter &beforeLanes() { return *before_; }
+
+  // A register array that holds a loaded vector across phases; see codegen/row_phases.h. Called
+  // with the stored value, its address without the lane, and the width; returns the name of the Vec
+  // to use, or "" to load as usual.
+  using Holder = std::function<std::string(Value stored, const IndexExpr &address, unsigned width)>;
+  void hold(Holder holder) { holder_ = std::move(holder); }
+
+private:
+  std::string compute(const Node &node, const Index &index);
+  std::string computeRope(const Node &node, const Index &index);
+  std::string computeCast(const Node &node, const Index &index);
+  std::string loadStored(Value stored, const Index &index);
+  std::string define(DType dtype, llvm::StringRef base, const std::string &expression);
+  bool isOwn(Value value) const;
+
+  KernelBuilder &kernel_;
+  llvm::DenseMap<Value, Provider> providers_;
+  Holder holder_;
+  unsigned width_ = 1;
+  std::unique_ptr<Emitter> before_, lanes_, after_;
+  std::map<std::string, std::string> memo_;
+};
+
+// The index of a broadcast operand, from the index of the result.
+Index broadcastIndex(const Index &index, llvm::ArrayRef<Dim> operand);
+
+// The index at which a view reads its operand.
+Index pulledIndex(KernelBuilder &kernel, const Node &view, const Index &index);
+
+// How an index of an anchor (a matmul, an attention) becomes an index of an output that follows it.
+struct ForwardIndex {
+  Index index;
+  std::string guard; // a condition under which the anchor's element has a place in the output
+};
+
+// Follows `path`, the nodes from the anchor (left out) to the output, views included, each behind
+// what it reads. An update in place keeps the index of its new element.
+ForwardIndex forwardIndex(KernelBuilder &kernel, llvm::ArrayRef<const Node *> path,
+                          const Index &anchorIndex);
+
+// The path from `anchor` to `output` through the group and the views between its nodes; empty if
+// there is none (or output is the anchor).
+llvm::SmallVector<const Node *, 8> pathFrom(const Group &group, Value anchor, Value output);
+
+// The widest chunk (a power of two, at most 16 bytes of the widest stored operand or output among
+// `values`) that divides the extent of the innermost index; 1 if that is symbolic.
+unsigned chunkWidth(llvm::ArrayRef<Value> values, const IndexExpr &innermost);
+
+} // namespace warploom
