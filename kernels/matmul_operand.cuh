@@ -50,6 +50,33 @@ template <class T, int runs, int width> struct Side {
   }
 };
 
+// Which columns of the result the places of a tile hold: a run of `width`, or two of them where an
+// epilogue pairs the halves of a span (rope and head_dim).
+struct TileColumns {
+  int first;  // of the first run
+  int second; // of the second, or of what would follow the first
+  int width;
+  int used; // columns of a run that no other tile has
+
+  DEVICE static TileColumns ofRun(int tile, int step, int width) {
+    return {tile * step, tile * step + width, width, step};
+  }
+  // `tilesPerSpan` tiles share a span; the second run lies half a span behind the first.
+  DEVICE static TileColumns ofPair(int tile, int tilesPerSpan, int span, int width) {
+    int start = tile % tilesPerSpan * width;
+    int first = tile / tilesPerSpan * span + start;
+    int left = span / 2 - start;
+    return {first, first + span / 2, width, left < width ? left : width};
+  }
+  DEVICE int column(int place) const {
+    return place < width ? first + place : second + place - width;
+  }
+  DEVICE bool has(int place) const { return place % width < used; }
+  DEVICE int place(int column) const {
+    return column < second ? column - first : column - second + width;
+  }
+};
+
 // Accumulators in shared memory, row-major; what an epilogue reads.
 template <class T> struct Accumulators {
   T *data;
