@@ -6,10 +6,22 @@
 
 namespace warploom {
 
-// 1 to 16 bytes that one access moves.
-template <class T, int width> struct alignas(sizeof(T) * width) Vec {
+// Elements side by side; up to 16 bytes move in one access, more in several.
+template <class T, int width>
+struct alignas(sizeof(T) * width < 16 ? sizeof(T) * width : 16) Vec {
   T lane[width];
 };
+
+// The same bits read as another type of the same size.
+template <class To, class From> DEVICE To bitcast(From value) {
+  static_assert(sizeof(To) == sizeof(From));
+  union {
+    From from;
+    To to;
+  } bits;
+  bits.from = value;
+  return bits.to;
+}
 
 // What a storage type is computed in: f32 for the small floating types, else itself.
 template <class T> struct ComputeType {

@@ -1,0 +1,397 @@
+#include "codegen/evaluator.h"
+
+#include "ir/index_map.h"
+#include "ir/shape_rules.h"
+#include "ir/tensor.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/ErrorHandling.h"
+
+#include <cassert>
+#include <cmath>
+#include <cstring>
+
+namespace warploom {
+namespace {
+
+std::string indexKey(const Index &index) {
+  return llvm::join(llvm::map_range(index, [](const IndexExpr &place) { return place.str(); }),
+                    ", ");
+}
+
+// A literal that reads back to the same bits; what C++ has no literal for is written as bits.
+std::string realLiteral(DType dtype, double value) {
+  bool isDouble = dtype == DType::f64;
+  if (std::isfinite(value) && !(value == 0 && std::signbit(value))) {
+    llvm::SmallString<32> text;
+    llvm::raw_svector_ostream stream(text);
+    stream << llvm::format(isDouble ? "%.17g" : "%.9g", value);
+    if (!text.str().contains_insensitive("e") && !text.str().contains('.'))
+      text += ".0";
+    return (text + (isDouble ? "" : "f")).str();
+  }
+  if (isDouble) {
+    uint64_t bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    return llvm::formatv("doubleFromBits({0}ull)", bits).str();
+  }
+  float single = static_cast<float>(value);
+  uint32_t bits;
+  std::memcpy(&bits, &single, sizeof(bits));
+  return llvm::formatv("floatFromBits({0}u)", bits).str();
+}
+
+std::string constantLiteral(const Node &constant) {
+  DType dtype = constant.type().dtype;
+  const AttributeValue &value = *constant.attributes.find("value");
+  if (const bool *flag = std::get_if<bool>(&value))
+    return *flag ? "true" : "false";
+  if (isFloating(dtype))
+    return realLiteral(dtype, roundTo(dtype, constant.attributes.real("value", 0)));
+  int64_t number = wrapTo(dtype, std::get<int64_t>(value));
+  // The lowest number has no literal of its own.
+  if (number == INT64_MIN)
+    return "(-9223372036854775807ll - 1)";
+  return llvm::formatv("{0}({1}{2})", computeType(dtype), number, dtype == DType::i64 ? "ll" : "")
+      .str();
+}
+
+} // namespace
+
+std::vector<IndexExpr> extentsOf(KernelBuilder &kernel, Value value) {
+  return kernel.sizes(value.type().dims);
+}
+
+IndexExpr addressOf(KernelBuilder &kernel, Value stored, const Index &index) {
+  // Every value of an update's chain lies where the argument lies.
+  std::optional<StridedView> view = stridedView(updatedArgument(stored));
+  assert(view && "a stored value is its own view");
+  IndexExpr address = kernel.size(view->offset);
+  for (const auto &[place, stride] : llvm::zip(index, view->strides))
+    address = address + place * kernel.size(stride);
+  return address;
+}
+
+void Evaluator::beginLanes(unsigned width) {
+  width_ = width;
+  before_ = std::make_unique<Emitter>(kernel_.names());
+  lanes_ = std::make_unique<Emitter>(kernel_.names());
+  after_ = std::make_unique<Emitter>(kernel_.names());
+  memo_.clear();
+}
+
+void Evaluator::endLanes() {
+  kernel_.body().splice(*before_);
+  if (width_ == 1) {
+    kernel_.body().splice(*lanes_);
+  } else if (!lanes_->str().empty()) {
+    kernel_.body().line("#pragma unroll");
+    auto loop = kernel_.body().block("for (int lane = 0; lane < {0}; ++lane)", width_);
+    kernel_.body().splice(*lanes_);
+  }
+  kernel_.body().splice(*after_);
+  before_.reset();
+  lanes_.reset();
+  after_.reset();
+}
+
+bool Evaluator::isOwn(Value value) const {
+  const Node &node = *value.node;
+  if (kind(node.op) == OpKind::source)
+    return true;
+  if (isView(node.op) && !node.group)
+    return true;
+  return node.group == kernel_.group().number && node.op != Op::argument;
+}
+
+std::string Evaluator::evaluate(Value value, const Index &index) {
+  std::string key = std::to_string(reinterpret_cast<uintptr_t>(value.node)) + "." +
+                    std::to_string(value.index) + "[" + indexKey(index) + "]";
+  auto known = memo_.find(key);
+  if (known != memo_.end())
+    return known->second;
+  auto provider = providers_.find(value);
+  std::string expression = provider != providers_.end() ? provider->second(index)
+                           : isOwn(value)               ? compute(*value.node, index)
+                                                        : loadStored(value, index);
+  return memo_[key] = expression;
+}
+
+std::string Evaluator::define(DType dtype, llvm::StringRef base, const std::string &expression) {
+  std::string name = lanes().name(base);
+  lanes().line("const {0} {1} = {2};", computeType(dtype), name, expression);
+  return name;
+}
+
+std::string Evaluator::compute(const Node &node, const Index &index) {
+  switch (node.op) {
+  case Op::constant:
+    return constantLiteral(node);
+  case Op::iota: {
+    unsigned axis = *normalizeAxis(node.attributes.integer("axis", -1), index.size());
+    std::string place = "int64_t(" + index[axis].str() + ")";
+    // Through the storage type: small types round or wrap.
+    return llvm::formatv("convert<{0}>(convert<{1}>({2}))", computeType(node.type().dtype),
+                         storageType(node.type().dtype), place)
+        .str();
+  }
+  case Op::reshape:
+  case Op::transpose:
+  case Op::broadcast:
+  case Op::slice:
+    return evaluate(node.operands[0], pulledIndex(kernel_, node, index));
+  case Op::rope:
+    return computeRope(node, index);
+  case Op::cast:
+  case Op::bitcast:
+    return computeCast(node, index);
+  default:
+    break;
+  }
+  assert(isElementwise(node.op) && "anchors are provided by the kernel");
+  llvm::SmallVector<std::string, 3> operands;
+  for (Value operand : node.operands)
+    operands.push_back(evaluate(operand, broadcastIndex(index, operand.type().dims)));
+  std::string expression =
+      node.op == Op::select
+          ? operands[0] + " ? " + operands[1] + " : " + operands[2]
+          : llvm::formatv("op_{0}<{1}>({2})", spelling(node.op),
+                          computeType(node.operands[0].type().dtype), llvm::join(operands, ", "))
+                .str();
+  return define(node.type().dtype, node.results[0].name, expression);
+}
+
+std::string Evaluator::computeCast(const Node &node, const Index &index) {
+  DType from = node.operands[0].type().dtype, to = node.type().dtype;
+  std::string operand = evaluate(node.operands[0], index);
+  if (node.op == Op::bitcast) {
+    std::string stored = llvm::formatv("bitcast<{0}>(convert<{1}>({2}))", storageType(to),
+                                       storageType(from), operand)
+                             .str();
+    return define(to, node.results[0].name,
+                  llvm::formatv("convert<{0}>({1})", computeType(to), stored).str());
+  }
+  // To a wider floating type nothing changes; to a smaller one the value is really rounded.
+  bool isExact =
+      isFloating(from) && computeType(from) == computeType(to) && (to == DType::f32 || from == to);
+  if (isExact)
+    return operand;
+  std::string rounded = llvm::formatv("convert<{0}>({1})", storageType(to), operand).str();
+  if (computeType(to) != storageType(to))
+    rounded = llvm::formatv("convert<{0}>({1})", computeType(to), rounded).str();
+  return define(to, node.results[0].name, rounded);
+}
+
+std::string Evaluator::computeRope(const Node &node, const Index &index) {
+  // Element d turns with its partner: half a head away, or its neighbour.
+  const TensorType &type = node.type();
+  int64_t headDim = type.dims.back().constant(), half = headDim / 2;
+  bool interleaved = node.attributes.text("style", "half") == "interleaved";
+  const IndexExpr &d = index.back();
+  Index partnerIndex = index;
+  std::string isFirst;
+  if (interleaved) {
+    IndexExpr parity = mod(d, 2);
+    partnerIndex.back() = d + IndexExpr(1) - parity * IndexExpr(2);
+    isFirst = parity.factor() + " == 0";
+  } else {
+    partnerIndex.back() = mod(d + IndexExpr(half), headDim);
+    isFirst = d.str() + " < " + std::to_string(half);
+  }
+  std::string self = evaluate(node.operands[0], index);
+  std::string partner = evaluate(node.operands[0], partnerIndex);
+  auto angle = [&](unsigned operand) {
+    Value value = node.operands[operand];
+    return evaluate(value, broadcastIndex(index, value.type().dims));
+  };
+  std::string cosine = angle(1), sine = angle(2);
+  std::string turned = llvm::formatv("({0} ? -{1} : {1})", isFirst, partner).str();
+  return define(type.dtype, node.results[0].name,
+                llvm::formatv("{0} * {1} + {2} * {3}", self, cosine, turned, sine).str());
+}
+
+std::string Evaluator::loadStored(Value stored, const Index &index) {
+  std::string pointer = kernel_.reads(stored);
+  IndexExpr address = addressOf(kernel_, stored, index);
+  llvm::StringRef compute = computeType(stored.type().dtype);
+  auto loaded = [&](Emitter &where, const IndexExpr &place) {
+    std::string name = where.name(stored.name() + "_element");
+    where.line("const {0} {1} = convert<{0}>(load({2} + {3}));", compute, name, pointer,
+               place.factor());
+    return name;
+  };
+  std::optional<IndexExpr> step = width_ > 1 ? address.coefficientOf("lane") : IndexExpr(0);
+  if (width_ == 1 || (step && step->constant() == 0))
+    return loaded(width_ == 1 ? lanes() : beforeLanes(), address);
+  IndexExpr start = step ? address.without("lane") : address;
+  if (!step || step->constant() != 1 || !start.isMultipleOf(width_))
+    return loaded(lanes(), address);
+  std::string vector = holder_ ? holder_(stored, start, width_) : "";
+  if (vector.empty()) {
+    vector = beforeLanes().name(stored.name() + "_chunk");
+    beforeLanes().line("const Vec<{0}, {1}> {2} = load<{1}>({3} + {4});",
+                       storageType(stored.type().dtype), width_, vector, pointer, start.factor());
+  }
+  return llvm::formatv("convert<{0}>({1}.lane[lane])", compute, vector).str();
+}
+
+void Evaluator::storeAt(Value output, const Index &index, const std::string &expression,
+                        llvm::StringRef guard) {
+  std::string pointer = kernel_.writes(output);
+  IndexExpr address = addressOf(kernel_, output, index);
+  llvm::StringRef type = storageType(output.type().dtype);
+  std::string condition = guard.empty() ? "" : ("if (" + guard + ") ").str();
+  std::optional<IndexExpr> step = width_ > 1 ? address.coefficientOf("lane") : std::nullopt;
+  if (!step || step->constant() != 1 || !address.without("lane").isMultipleOf(width_)) {
+    lanes().line("{0}store({1} + {2}, convert<{3}>({4}));", condition, pointer, address.factor(),
+                 type, expression);
+    return;
+  }
+  std::string chunk = beforeLanes().name(output.name() + "_out");
+  beforeLanes().line("Vec<{0}, {1}> {2};", type, width_, chunk);
+  lanes().line("{0}.lane[lane] = convert<{1}>({2});", chunk, type, expression);
+  after_->line("{0}store({1} + {2}, {3});", condition, pointer, address.without("lane").factor(),
+               chunk);
+}
+
+void Evaluator::evaluateAndStore(Value output, const Index &index, llvm::StringRef guard) {
+  const Node &node = *output.node;
+  if (kind(node.op) != OpKind::update)
+    return storeAt(output, index, evaluate(output, index), guard);
+  // The new element's place along the axis moves by the position; outside of the cache nothing is
+  // written.
+  unsigned axis = *normalizeAxis(node.attributes.integer("axis", -2), index.size());
+  Value position = node.operands[2];
+  Index positionIndex = position.type().rank() == 0 ? Index() : Index{index[0]};
+  std::string pointer = kernel_.reads(storedValue(position));
+  std::string start = beforeLanes().name(position.name() + "_start");
+  Emitter &where = width_ == 1 ? lanes() : beforeLanes();
+  Index positionPlace = positionIndex;
+  Value stored = position;
+  while (stored != storedValue(position)) {
+    positionPlace = pulledIndex(kernel_, *stored.node, positionPlace);
+    stored = stored.node->operands[0];
+  }
+  where.line("const {0} {1} = load({2} + {3});", kernel_.indexType(), start, pointer,
+             addressOf(kernel_, stored, positionPlace).factor());
+  IndexExpr place = index[axis] + IndexExpr::variable(start);
+  std::string inside = llvm::formatv("{0} >= 0 && {0} < {1}", place.factor(),
+                                     kernel_.size(node.type().dims[axis]).factor())
+                           .str();
+  Index target = index;
+  target[axis] = place;
+  std::string both = guard.empty() ? inside : guard.str() + " && " + inside;
+  storeAt(output, target, evaluate(node.operands[1], index), both);
+}
+
+Index broadcastIndex(const Index &index, llvm::ArrayRef<Dim> operand) {
+  Index result(index.end() - operand.size(), index.end());
+  for (const auto &[place, dim] : llvm::zip(result, operand))
+    if (dim == 1)
+      place = 0;
+  return result;
+}
+
+Index pulledIndex(KernelBuilder &kernel, const Node &view, const Index &index) {
+  const Dims &from = view.operands[0].type().dims;
+  Index pulled(from.size());
+  switch (view.op) {
+  case Op::reshape:
+    return delinearize(linearize(index, kernel.sizes(view.type().dims)), kernel.sizes(from));
+  case Op::transpose:
+    for (const auto &[axis, source] : llvm::enumerate(view.attributes.integers("permutation")))
+      pulled[source] = index[axis];
+    return pulled;
+  case Op::broadcast:
+    for (const auto &[axis, target] : llvm::enumerate(view.attributes.integers("dims")))
+      pulled[axis] = from[axis] == 1 ? IndexExpr(0) : index[target];
+    return pulled;
+  case Op::slice: {
+    Integers starts = view.attributes.integers("starts"), steps = view.attributes.integers("steps");
+    for (unsigned axis = 0; axis < from.size(); ++axis)
+      pulled[axis] =
+          index[axis] * IndexExpr(steps.empty() ? 1 : steps[axis]) + IndexExpr(starts[axis]);
+    return pulled;
+  }
+  default:
+    llvm_unreachable("not a view");
+  }
+}
+
+ForwardIndex forwardIndex(KernelBuilder &kernel, llvm::ArrayRef<const Node *> path,
+                          const Index &anchorIndex) {
+  ForwardIndex forward{anchorIndex, ""};
+  auto require = [&](const std::string &condition) {
+    forward.guard += (forward.guard.empty() ? "" : " && ") + condition;
+  };
+  for (const Node *node : path) {
+    Index &index = forward.index;
+    if (node->op == Op::reshape) {
+      index = delinearize(linearize(index, kernel.sizes(node->operands[0].type().dims)),
+                          kernel.sizes(node->type().dims));
+    } else if (node->op == Op::transpose) {
+      Index moved;
+      for (int64_t axis : node->attributes.integers("permutation"))
+        moved.push_back(index[axis]);
+      index = moved;
+    } else if (node->op == Op::slice) {
+      Integers starts = node->attributes.integers("starts");
+      const Dims &from = node->operands[0].type().dims, &dims = node->type().dims;
+      for (unsigned axis = 0; axis < dims.size(); ++axis) {
+        if (dims[axis] == from[axis])
+          continue;
+        int64_t start = starts[axis], limit = start + dims[axis].constant();
+        std::string place = index[axis].factor();
+        if (start > 0)
+          require(llvm::formatv("{0} >= {1}", place, start).str());
+        if (!(from[axis] == limit))
+          require(llvm::formatv("{0} < {1}", place, limit).str());
+        index[axis] = index[axis] - IndexExpr(start);
+      }
+    }
+  }
+  return forward;
+}
+
+llvm::SmallVector<const Node *, 8> pathFrom(const Group &group, Value anchor, Value output) {
+  llvm::SmallVector<const Node *, 8> path;
+  // Backwards from the output: through the operand that carries the index.
+  std::function<bool(Value)> walk = [&](Value value) {
+    if (value == anchor)
+      return true;
+    const Node &node = *value.node;
+    bool isFreeView = isView(node.op) && !node.group;
+    if (!isFreeView && node.group != group.number)
+      return false;
+    unsigned first = kind(node.op) == OpKind::update ? 1 : 0;
+    unsigned last = isElementwise(node.op) ? node.operands.size() : first + 1;
+    for (unsigned index = first; index < last && index < node.operands.size(); ++index) {
+      // A broadcast operand does not carry the index.
+      bool carries =
+          !isElementwise(node.op) || node.operands[index].type().dims == node.type().dims;
+      if (carries && walk(node.operands[index])) {
+        path.push_back(&node);
+        return true;
+      }
+    }
+    return false;
+  };
+  walk(output);
+  return path;
+}
+
+unsigned chunkWidth(llvm::ArrayRef<Value> values, const IndexExpr &innermost) {
+  std::optional<int64_t> extent = innermost.constant();
+  if (!extent || values.empty())
+    return 1;
+  unsigned widest = 1;
+  for (Value value : values)
+    widest = std::max(widest, byteSize(value.type().dtype));
+  unsigned width = 16 / widest;
+  while (width > 1 && *extent % width != 0)
+    width /= 2;
+  return width;
+}
+
+} // namespace warploom
