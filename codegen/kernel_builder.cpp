@@ -79,7 +79,8 @@ llvm::StringRef computeType(DType dtype) {
 }
 
 KernelBuilder::KernelBuilder(const KernelContext &context, const Group &group)
-    : context_(context), group_(group), body_(names_), prelude_(names_) {
+    : context_(context), group_(group), prelude_(names_) {
+  openBody();
   auto widen = [&](Value stored) {
     const Buffer &buffer = context.buffers.buffers()[context.buffers.of(stored)];
     if (mayExceedInt(buffer.bytes))
@@ -158,6 +159,12 @@ std::vector<IndexExpr> KernelBuilder::sizes(llvm::ArrayRef<Dim> dims) {
   return result;
 }
 
+std::unique_ptr<Emitter> KernelBuilder::closeBody() {
+  std::unique_ptr<Emitter> closed = std::move(bodies_.back());
+  bodies_.pop_back();
+  return closed;
+}
+
 void KernelBuilder::include(llvm::StringRef header) {
   if (!llvm::is_contained(includes_, header))
     includes_.push_back(header.str());
@@ -184,7 +191,7 @@ Kernel KernelBuilder::finish(std::array<SizeExpr, 3> grid, unsigned blockThreads
   std::string bounds = std::to_string(blockThreads);
   if (minBlocksPerMultiprocessor > 1)
     bounds += ", " + std::to_string(minBlocksPerMultiprocessor);
-  std::string text = "(" + signature + ") {\n" + body_.str() + "}\n";
+  std::string text = "(" + signature + ") {\n" + body().str() + "}\n";
   uint64_t hash = llvm::xxh3_64bits(head + bounds + text);
   kernel.name = llvm::formatv("{0}_{1:x-8}", opList(group_), uint32_t(hash)).str();
   kernel.source = head + "extern \"C\" __global__ void __launch_bounds__(" + bounds + ")\n" +

@@ -28,7 +28,11 @@ public:
 
   const KernelContext &context() const { return context_; }
   const Group &group() const { return group_; }
-  Emitter &body() { return body_; }
+  Emitter &body() { return *bodies_.back(); }
+  // Between the two, body() is a new text; closeBody() gives it back for splicing, when what stands
+  // in front of it is known.
+  void openBody() { bodies_.push_back(std::make_unique<Emitter>(names_)); }
+  std::unique_ptr<Emitter> closeBody();
   Names &names() { return names_; }
 
   // The parameter that points to the first element of the buffer that stores a value: an argument,
@@ -66,7 +70,8 @@ private:
   const KernelContext &context_;
   const Group &group_;
   Names names_;
-  Emitter body_, prelude_;
+  Emitter prelude_;
+  std::vector<std::unique_ptr<Emitter>> bodies_;
   llvm::StringRef indexType_ = "int";
   std::vector<Parameter> parameters_;
   llvm::DenseMap<unsigned, unsigned> parameterOfBuffer_;

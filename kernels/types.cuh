@@ -39,6 +39,24 @@ template <> struct ComputeType<f8e4m3> {
 template <> struct ComputeType<f8e5m2> {
   using type = float;
 };
+// The identities of max and min: infinities, or the ends of an integer's range.
+template <class T> DEVICE T highest() {
+  if constexpr (IsFloating<T>::value)
+    return static_cast<T>(floatFromBits(0x7f800000u));
+  else if constexpr (T(-1) < T(0))
+    return static_cast<T>(~uint64_t(0) >> (65 - 8 * sizeof(T)));
+  else
+    return static_cast<T>(~uint64_t(0));
+}
+template <class T> DEVICE T lowest() {
+  if constexpr (IsFloating<T>::value)
+    return -highest<T>();
+  else if constexpr (T(-1) < T(0))
+    return static_cast<T>(-static_cast<int64_t>(highest<T>()) - 1);
+  else
+    return T(0);
+}
+
 template <class T> using Compute = typename ComputeType<T>::type;
 
 } // namespace warploom

@@ -1,0 +1,47 @@
+#include "codegen/group_kernels.h"
+#include "codegen/row_phases.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace warploom {
+
+llvm::Expected<Kernel> emitRowKernel(const KernelContext &context, const Group &group) {
+  KernelBuilder kernel(context, group);
+  llvm::SmallVector<const Node *, 8> nodes(group.nodes.begin(), group.nodes.end());
+  RowShape shape = rowShape(nodes);
+  llvm::SmallVector<Value, 8> values(group.inputs);
+  values.append(group.outputs.begin(), group.outputs.end());
+  RowSchedule schedule = scheduleRow(shape, values, context.target.maxThreadsPerBlock);
+  SizeExpr rows = shape.rows();
+
+  Emitter &text = kernel.body();
+  llvm::StringRef type = kernel.indexType();
+  text.line("const Threads threads = {{threadIndex(), {0}};", schedule.blockThreads());
+  text.line("const BlockSync sync;");
+  text.line("char *scratch = sharedMemory();");
+  std::string row = text.name("row");
+  IndexExpr count = kernel.size(rows);
+  if (schedule.rowsPerBlock == 1) {
+    text.line("const int thread = threads.index;");
+    text.line("const {0} {1} = blockIndex();", type, row);
+  } else {
+    // Rows past the end repeat the last one, since a shuffle needs every lane.
+    text.line("const int thread = threads.index % {0};", schedule.threadsPerRow);
+    std::string own = text.name("own_row");
+    text.line("const {0} {1} = {0}(blockIndex()) * {2} + threads.index / {3};", type, own,
+              schedule.rowsPerBlock, schedule.threadsPerRow);
+    text.line("const {0} {1} = {2} < {3} ? {2} : {4};", type, row, own, count.str(),
+              (count - IndexExpr(1)).str());
+  }
+
+  std::vector<RowUse> uses;
+  for (Value output : group.outputs)
+    uses.push_back(
+        {output, [output](Evaluator &evaluator, const Index &index, const std::string &expression,
+                          const IndexExpr &) { evaluator.storeAt(output, index, expression); }});
+  emitRowPhases(kernel, nodes, schedule, shape, IndexExpr::variable(row, rows.constant()), uses);
+  return kernel.finish({ceilDiv(rows, SizeExpr(schedule.rowsPerBlock)), SizeExpr(1), SizeExpr(1)},
+                       schedule.blockThreads(), schedule.sharedBytes());
+}
+
+} // namespace warploom
