@@ -69,9 +69,10 @@ std::string runText(KernelBuilder &kernel, const MatmulPlan &plan, const MatrixO
   std::string data = kernel.reads(operand.base);
   if (offset.constant() != 0)
     data += " + " + offset.str();
-  return llvm::formatv("{{{0}, {1}, {2}, {3}, static_cast<int>({4})}", data,
-                       kernel.size(operand.outerStride).str(),
-                       kernel.size(operand.depthStride).str(), first, kernel.size(end).str());
+  IndexExpr last = kernel.size(end);
+  return llvm::formatv("{{{0}, {1}, {2}, {3}, {4}}", data, kernel.size(operand.outerStride).str(),
+                       kernel.size(operand.depthStride).str(), first,
+                       last.constant() ? last.str() : "static_cast<int>(" + last.str() + ")");
 }
 
 // The right side of a branch's tiles; the runs that fill it up to a power of two repeat the last.
@@ -123,12 +124,22 @@ void emitBranches(KernelBuilder &kernel, const MatmulPlan &plan) {
   SizeExpr start = 0;
   for (unsigned index = 0; index < plan.branches.size(); ++index) {
     SizeExpr end = start + plan.schedule.branches[index].tiles;
-    std::string head = index == 0 ? "" : "else ";
-    if (index + 1 < plan.branches.size())
+    bool isLast = index + 1 == plan.branches.size();
+    std::string head = index == 0 ? "" : isLast ? "else" : "else ";
+    if (!isLast)
       head += llvm::formatv("if (blockIndex() < {0})", kernel.size(end).str()).str();
-    auto block = body.block("{0}", head);
-    body.line("int tile = blockIndex() - {0};", kernel.size(start).factor());
-    emitBranch(kernel, plan, index);
+    auto emit = [&] {
+      IndexExpr first = kernel.size(start);
+      std::string less = first.constant() == 0 ? "" : " - " + first.factor();
+      body.line("int tile = blockIndex(){0};", less);
+      emitBranch(kernel, plan, index);
+    };
+    if (head.empty()) {
+      emit();
+    } else {
+      auto block = body.block("{0}", head);
+      emit();
+    }
     start = end;
   }
 }

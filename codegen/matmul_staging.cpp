@@ -66,11 +66,11 @@ void stageElements(KernelBuilder &kernel, const MatmulPlan &plan, const Prologue
   auto loop = body.block("for (int item = threads.index; item < {0}; item += threads.count)",
                          (chunks * IndexExpr(plan.schedule.rows)).str());
   body.line("int row = item / {0};", chunks.factor());
-  body.line("int column = item % {0} * {1};", chunks.factor(), width);
+  body.line("int chunk = item % {0};", chunks.factor());
   Evaluator evaluator(kernel);
   evaluator.beginLanes(width);
   IndexExpr column =
-      IndexExpr::variable("column", depth.constant(), width) + evaluator.laneVariable();
+      IndexExpr::variable("chunk", chunks.constant()) * IndexExpr(width) + evaluator.laneVariable();
   Index index = leadingIndex(kernel, plan);
   index.push_back(column);
   Value left = plan.matmul->operands[0];
@@ -99,6 +99,7 @@ unsigned stageRows(KernelBuilder &kernel, const MatmulPlan &plan, const Prologue
 
   Emitter &body = kernel.body();
   body.line("char *scratch = sharedMemory() + {0};", plan.schedule.sharedBytes);
+  body.line("BlockSync sync;");
   std::string loopHead =
       sharesRow ? llvm::formatv("for (int row = 0; row < {0}; ++row)", plan.schedule.rows).str()
                 : llvm::formatv("for (int row = threads.index / 32; row < {0}; row += {1})",
@@ -135,13 +136,10 @@ unsigned emitStagedRows(KernelBuilder &kernel, const MatmulPlan &plan) {
   unsigned scratchBytes = 0;
   bool reduces =
       llvm::any_of(prologue.reached, [](const Node *node) { return isReduction(node->op); });
-  if (reduces) {
-    // The scratch and thread variables of the row phases end here.
-    auto scope = body.block("");
+  if (reduces)
     scratchBytes = stageRows(kernel, plan, prologue);
-  } else {
+  else
     stageElements(kernel, plan, prologue);
-  }
   body.line("syncBlock();");
   return scratchBytes;
 }
