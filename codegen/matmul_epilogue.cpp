@@ -166,7 +166,8 @@ void emitEpilogue(KernelBuilder &kernel, const MatmulPlan &plan, unsigned branch
   IndexExpr item = IndexExpr::variable("item", plan.schedule.rows * rowChunks);
   body.line("int place = {0};", (mod(item, IndexExpr(rowChunks)) * IndexExpr(width)).str());
   body.line("int localRow = {0};", floorDiv(item, IndexExpr(rowChunks)).str());
-  body.line("{0} row = firstRow + localRow;", kernel.indexType());
+  if (rowCount.constant() != 1 || plan.schedule.rows > 1)
+    body.line("{0} row = firstRow + localRow;", kernel.indexType());
   body.line("{0} chunk = columns.column(place){1};", kernel.indexType(),
             width == 1 ? "" : " / " + std::to_string(width));
   std::string condition = insideMatrix(rowCount, plan.schedule.rows, chunkCount, tiles, width);

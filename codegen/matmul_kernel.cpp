@@ -178,6 +178,14 @@ void reserveNames(Names &names) {
     names.fresh(word);
 }
 
+// Without a number of blocks in the bounds, ptxas aims at several and spills to reach them.
+void allowAllRegisters(Kernel &kernel) {
+  std::string bounds = llvm::formatv("__launch_bounds__({0})", kernel.blockThreads);
+  size_t place = kernel.source.find(bounds);
+  if (place != std::string::npos)
+    kernel.source.insert(place + bounds.size() - 1, ", 1");
+}
+
 const char *headerOf(MatmulBody body) {
   switch (body) {
   case MatmulBody::tile:
@@ -250,14 +258,17 @@ llvm::Expected<Kernel> emitMatmulKernel(const KernelContext &context, const Grou
     body.line("{0} batch = blockIndexZ();", kernel.indexType());
   uint64_t sharedBytes = schedule.sharedBytes;
   if (schedule.body == MatmulBody::skinny) {
-    body.line("constexpr int firstRow = 0;");
+    if (schedule.rows > 1)
+      body.line("constexpr int firstRow = 0;");
     sharedBytes += emitStagedRows(kernel, plan);
   } else {
     emitLeftSide(kernel, plan);
   }
   emitBranches(kernel, plan);
-  return kernel.finish({schedule.columnTiles, schedule.rowTiles, plan.problem.batches},
-                       schedule.threads, sharedBytes);
+  Kernel finished = kernel.finish({schedule.columnTiles, schedule.rowTiles, plan.problem.batches},
+                                  schedule.threads, sharedBytes);
+  allowAllRegisters(finished);
+  return finished;
 }
 
 } // namespace warploom
