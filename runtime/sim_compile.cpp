@@ -1,0 +1,182 @@
+#include "runtime/sim_compile.h"
+
+#include "ir/program/error.h"
+#include "kernels/embedded.h"
+#include "runtime/sim_block.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/ThreadPool.h"
+
+#include <dlfcn.h>
+
+#include <mutex>
+
+namespace warploom {
+namespace {
+
+constexpr llvm::StringLiteral kFlags[] = {"-std=c++20", "-O1", "-fPIC", "-shared", "-w",
+                                          "-DWARPLOOM_SIMULATOR"};
+
+std::string hostSource(const Kernel &kernel) {
+  return "#line 1 \"" + kernel.name + ".cu\"\n" + kernel.source + R"(
+extern "C" void warploomBind(const warploom::SimulatedMachine *machine) {
+  warploom::machine = machine;
+}
+extern "C" void warploomInvoke(void **parameters) { warploom::invoke()" +
+         kernel.name + ", parameters); }\n";
+}
+
+std::string hashOf(llvm::StringRef source, llvm::StringRef compiler) {
+  llvm::BLAKE3 hasher;
+  hasher.update(source);
+  hasher.update(compiler);
+  for (llvm::StringRef flag : kFlags)
+    hasher.update(flag);
+  for (const EmbeddedHeader &header : embeddedHeaders())
+    hasher.update(header.text);
+  return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
+}
+
+llvm::Error writeFile(const llvm::Twine &path, llvm::StringRef text) {
+  return llvm::writeToOutput(path.str(), [&](llvm::raw_ostream &stream) {
+    stream << text;
+    return llvm::Error::success();
+  });
+}
+
+// A private folder with the headers, removed at the end.
+class Workspace {
+public:
+  llvm::Error create() {
+    if (std::error_code error = llvm::sys::fs::createUniqueDirectory("warploom", path_))
+      return makeError("cannot create a temporary folder: {0}", error.message());
+    for (const EmbeddedHeader &header : embeddedHeaders()) {
+      llvm::SmallString<128> file = path_;
+      llvm::sys::path::append(file, header.name);
+      llvm::sys::fs::create_directories(llvm::sys::path::parent_path(file));
+      if (llvm::Error error = writeFile(file, header.text))
+        return error;
+    }
+    return llvm::Error::success();
+  }
+  ~Workspace() {
+    if (!path_.empty())
+      llvm::sys::fs::remove_directories(path_);
+  }
+  std::string file(llvm::StringRef name) const {
+    llvm::SmallString<128> file = path_;
+    llvm::sys::path::append(file, name);
+    return file.str().str();
+  }
+  llvm::StringRef path() const { return path_; }
+
+private:
+  llvm::SmallString<128> path_;
+};
+
+llvm::Error compileLibrary(llvm::StringRef compiler, const Workspace &workspace,
+                           const Kernel &kernel, const std::string &source,
+                           llvm::StringRef library) {
+  std::string input = workspace.file(kernel.name + ".cpp");
+  std::string log = workspace.file(kernel.name + ".log");
+  if (llvm::Error error = writeFile(input, source))
+    return error;
+  std::string unfinished = (library + ".part" + llvm::Twine(llvm::sys::Process::getProcessId())).str();
+  llvm::SmallVector<llvm::StringRef, 16> command = {compiler};
+  command.append(std::begin(kFlags), std::end(kFlags));
+  command.append({"-I", workspace.path(), input, "-o", unfinished});
+  std::optional<llvm::StringRef> redirects[] = {std::nullopt, llvm::StringRef(log),
+                                                llvm::StringRef(log)};
+  std::string failure;
+  int status = llvm::sys::ExecuteAndWait(compiler, command, std::nullopt, redirects, 0, 0, &failure);
+  if (status != 0) {
+    auto text = llvm::MemoryBuffer::getFile(log);
+    return makeError("the host compiler {0} rejects the kernel {1} ({2}): {3}{4}", compiler,
+                     kernel.name, llvm::join(kernel.ops, "; "), failure,
+                     text ? (*text)->getBuffer().take_front(4000) : "");
+  }
+  if (std::error_code error = llvm::sys::fs::rename(unfinished, library))
+    return makeError("cannot write {0}: {1}", library, error.message());
+  return llvm::Error::success();
+}
+
+llvm::Expected<HostKernel> loadLibrary(const std::string &library) {
+  void *handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle)
+    return makeError("cannot load {0}: {1}", library, dlerror());
+  auto *bind =
+      reinterpret_cast<void (*)(const SimulatedMachine *)>(dlsym(handle, "warploomBind"));
+  HostKernel kernel;
+  kernel.invoke = reinterpret_cast<void (*)(void **)>(dlsym(handle, "warploomInvoke"));
+  if (!bind || !kernel.invoke)
+    return makeError("{0} is not a kernel compiled for the simulator", library);
+  bind(&simulatedMachine());
+  return kernel;
+}
+
+} // namespace
+
+llvm::Expected<std::string> findHostCompiler() {
+  if (std::optional<std::string> named = llvm::sys::Process::GetEnv("WARPLOOM_HOST_CXX")) {
+    if (llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName(*named))
+      return *found;
+    return makeError("the simulator needs a C++ compiler: WARPLOOM_HOST_CXX names '{0}', which is "
+                     "not there",
+                     *named);
+  }
+  for (llvm::StringRef name : {"c++", "g++", "clang++"})
+    if (llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName(name))
+      return *found;
+  return makeError("the simulator needs a C++ compiler: looked on the path for c++, g++ and "
+                   "clang++; WARPLOOM_HOST_CXX may name one");
+}
+
+llvm::Expected<std::vector<HostKernel>> compileForHost(const Program &program,
+                                                       llvm::StringRef compiler,
+                                                       llvm::StringRef cacheDirectory) {
+  Workspace workspace;
+  if (llvm::Error error = workspace.create())
+    return error;
+  std::vector<HostKernel> kernels(program.kernels.size());
+  std::mutex mutex;
+  std::string failure;
+  auto compileOne = [&](unsigned index) -> llvm::Error {
+    const Kernel &kernel = program.kernels[index];
+    std::string source = hostSource(kernel);
+    std::string name = "host-" + hashOf(source, compiler) + ".so";
+    llvm::SmallString<128> library(cacheDirectory);
+    if (cacheDirectory.empty())
+      library = workspace.file(name);
+    else
+      llvm::sys::path::append(library, name);
+    if (!llvm::sys::fs::exists(library))
+      if (llvm::Error error = compileLibrary(compiler, workspace, kernel, source, library))
+        return error;
+    llvm::Expected<HostKernel> loaded = loadLibrary(library.str().str());
+    if (!loaded)
+      return loaded.takeError();
+    kernels[index] = *loaded;
+    return llvm::Error::success();
+  };
+  llvm::DefaultThreadPool pool(llvm::hardware_concurrency());
+  for (unsigned index = 0; index < kernels.size(); ++index)
+    pool.async([&, index] {
+      if (llvm::Error error = compileOne(index)) {
+        std::string message = llvm::toString(std::move(error));
+        std::lock_guard lock(mutex);
+        failure = failure.empty() ? message : failure;
+      }
+    });
+  pool.wait();
+  if (!failure.empty())
+    return makeError("{0}", failure);
+  return kernels;
+}
+
+} // namespace warploom
