@@ -19,8 +19,8 @@ struct SimulatedMachine {
   char *(*sharedMemory)();
   // Waits until `count` threads (0: all that have not returned) wait at this barrier.
   void (*syncThreads)(int barrier, int count, CallSite site);
-  // Waits until all lanes of the warp have come here with `bytes` (at most 64) of their own; returns
-  // 32 slots of 64 bytes with what each brought.
+  // Waits until all lanes of the warp have come here with `bytes` (at most 64) of their own;
+  // returns 32 slots of 64 bytes with what each brought.
   const char *(*gather)(const void *own, unsigned bytes, CallSite site);
   // Stops the kernel with a message unless the access is allowed.
   void (*check)(const void *address, unsigned long bytes, MemoryAccess access,

@@ -1,4 +1,5 @@
-// The host twin of each primitive of kernels/primitives.cuh, for kernels compiled for the simulator.
+// The host twin of each primitive of kernels/primitives.cuh, for kernels compiled for the
+// simulator.
 #pragma once
 
 #include "kernels/simulated_machine.h"
@@ -20,18 +21,33 @@ namespace warploom {
 // Bound when the compiled kernel is loaded; each kernel is a library of its own.
 inline const SimulatedMachine *machine = nullptr;
 
-#define WARPLOOM_SITE                                                                              \
-  const char *file = __builtin_FILE(), int line = __builtin_LINE()
+#define WARPLOOM_SITE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
-DEVICE int threadIndex() { return machine->threadIndex(); }
-DEVICE int blockIndex() { return machine->blockIndex(0); }
-DEVICE int blockIndexY() { return machine->blockIndex(1); }
-DEVICE int blockIndexZ() { return machine->blockIndex(2); }
-DEVICE int blockCount() { return machine->blockCount(); }
-DEVICE char *sharedMemory() { return machine->sharedMemory(); }
+DEVICE int threadIndex() {
+  return machine->threadIndex();
+}
+DEVICE int blockIndex() {
+  return machine->blockIndex(0);
+}
+DEVICE int blockIndexY() {
+  return machine->blockIndex(1);
+}
+DEVICE int blockIndexZ() {
+  return machine->blockIndex(2);
+}
+DEVICE int blockCount() {
+  return machine->blockCount();
+}
+DEVICE char *sharedMemory() {
+  return machine->sharedMemory();
+}
 
-DEVICE void syncBlock(WARPLOOM_SITE) { machine->syncThreads(0, 0, {file, line}); }
-DEVICE void syncWarp(WARPLOOM_SITE) { machine->gather(nullptr, 0, {file, line}); }
+DEVICE void syncBlock(WARPLOOM_SITE) {
+  machine->syncThreads(0, 0, {file, line});
+}
+DEVICE void syncWarp(WARPLOOM_SITE) {
+  machine->gather(nullptr, 0, {file, line});
+}
 DEVICE void syncThreads(int barrier, int count, WARPLOOM_SITE) {
   machine->syncThreads(barrier, count, {file, line});
 }
@@ -63,8 +79,7 @@ template <class T> DEVICE T load(const T *address, WARPLOOM_SITE) {
 }
 template <class T, int width>
 DEVICE void store(T *address, const Vec<T, width> &value, WARPLOOM_SITE) {
-  machine->check(address, sizeof(value), MemoryAccess::write, alignof(Vec<T, width>),
-                 {file, line});
+  machine->check(address, sizeof(value), MemoryAccess::write, alignof(Vec<T, width>), {file, line});
   std::memcpy(address, &value, sizeof(value));
 }
 template <class T> DEVICE void store(T *address, T value, WARPLOOM_SITE) {
@@ -81,8 +96,12 @@ template <class T> DEVICE Vec<T, 16 / sizeof(T)> loadOnce(const T *address, WARP
 DEVICE void copyAsync16(void *shared, const void *global, bool valid, WARPLOOM_SITE) {
   machine->copyAsync16(shared, global, valid, {file, line});
 }
-DEVICE void commitCopies() { machine->commitCopies(); }
-template <int pending> DEVICE void waitCopies() { machine->waitCopies(pending); }
+DEVICE void commitCopies() {
+  machine->commitCopies();
+}
+template <int pending> DEVICE void waitCopies() {
+  machine->waitCopies(pending);
+}
 
 // Element (row, column) of one of the four matrices, whose rows the lanes name.
 DEVICE uint16_t matrixElement(const char *rows, int matrix, int row, int column, CallSite site) {

@@ -7,7 +7,7 @@ namespace warploom {
 
 struct CompiledKernel {
   std::string cubin;
-  std::string ptx;   // filled when CompileSettings::wantPtx
+  std::string ptx;
   KernelResources resources;
   std::string log;
   bool fromCache = false;
@@ -15,10 +15,10 @@ struct CompiledKernel {
 };
 
 struct CompileSettings {
-  unsigned threads = 0;          // 0 = one per core
+  unsigned threads = 0; // 0 = one per core
   bool useCache = true;
-  std::string cacheDirectory;    // empty: WARPLOOM_CACHE, else $XDG_CACHE_HOME/warploom, else ~/.cache/warploom
-  bool wantPtx = false;
+  std::string cacheDirectory; // empty: WARPLOOM_CACHE, else $XDG_CACHE_HOME/warploom, else
+                              // ~/.cache/warploom
 };
 
 // Every kernel of the program, in its order, for program.arch; equal sources compile once.

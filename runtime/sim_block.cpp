@@ -35,7 +35,7 @@ struct SimThread {
   ThreadState state = ThreadState::ready;
   int barrier = 0, barrierCount = 0;
   CallSite site = {nullptr, 0};
-  std::vector<PendingCopy> open;              // not yet committed
+  std::vector<PendingCopy> open;               // not yet committed
   std::deque<std::vector<PendingCopy>> groups; // committed, oldest first
 };
 
@@ -250,7 +250,8 @@ void BlockRun::check(const void *address, uint64_t bytes, MemoryAccess access, u
       }
   }
   if (!allocation)
-    fail(site, llvm::formatv("{0} {1} bytes outside of its buffers and shared memory", verb, bytes));
+    fail(site,
+         llvm::formatv("{0} {1} bytes outside of its buffers and shared memory", verb, bytes));
   uint64_t offset = start - allocation->data();
   if (access == MemoryAccess::write) {
     if (range && !range->isWritten)
@@ -306,7 +307,9 @@ const SimulatedMachine kMachine = {
 
 } // namespace
 
-const SimulatedMachine &simulatedMachine() { return kMachine; }
+const SimulatedMachine &simulatedMachine() {
+  return kMachine;
+}
 
 llvm::Error simulate(const SimLaunch &launch, std::mt19937_64 &random) {
   context::pooled_fixedsize_stack stacks(kStackBytes);

@@ -31,9 +31,9 @@ struct SimLaunch {
   std::function<void()> run;
 };
 
-// Runs every block. Error: the first access outside of the kernel's buffers and shared memory, of bytes
-// nobody wrote, or out of alignment; a barrier that not all reach; each with the line of the emitted
-// code, block and thread.
+// Runs every block. Error: the first access outside of the kernel's buffers and shared memory, of
+// bytes nobody wrote, or out of alignment; a barrier that not all reach; each with the line of the
+// emitted code, block and thread.
 llvm::Error simulate(const SimLaunch &launch, std::mt19937_64 &random);
 
 // The table that compiled kernels call; it serves the thread that simulate() is running.

@@ -20,8 +20,8 @@
 namespace warploom {
 namespace {
 
-constexpr llvm::StringLiteral kFlags[] = {"-std=c++20", "-O1", "-fPIC", "-shared", "-w",
-                                          "-DWARPLOOM_SIMULATOR"};
+constexpr llvm::StringLiteral kFlags[] = {"-std=c++20", "-O1", "-fPIC",
+                                          "-shared",    "-w",  "-DWARPLOOM_SIMULATOR"};
 
 std::string hostSource(const Kernel &kernel) {
   return "#line 1 \"" + kernel.name + ".cu\"\n" + kernel.source + R"(
@@ -87,14 +87,16 @@ llvm::Error compileLibrary(llvm::StringRef compiler, const Workspace &workspace,
   std::string log = workspace.file(kernel.name + ".log");
   if (llvm::Error error = writeFile(input, source))
     return error;
-  std::string unfinished = (library + ".part" + llvm::Twine(llvm::sys::Process::getProcessId())).str();
+  std::string unfinished =
+      (library + ".part" + llvm::Twine(llvm::sys::Process::getProcessId())).str();
   llvm::SmallVector<llvm::StringRef, 16> command = {compiler};
   command.append(std::begin(kFlags), std::end(kFlags));
   command.append({"-I", workspace.path(), input, "-o", unfinished});
   std::optional<llvm::StringRef> redirects[] = {std::nullopt, llvm::StringRef(log),
                                                 llvm::StringRef(log)};
   std::string failure;
-  int status = llvm::sys::ExecuteAndWait(compiler, command, std::nullopt, redirects, 0, 0, &failure);
+  int status =
+      llvm::sys::ExecuteAndWait(compiler, command, std::nullopt, redirects, 0, 0, &failure);
   if (status != 0) {
     auto text = llvm::MemoryBuffer::getFile(log);
     return makeError("the host compiler {0} rejects the kernel {1} ({2}): {3}{4}", compiler,
@@ -110,8 +112,7 @@ llvm::Expected<HostKernel> loadLibrary(const std::string &library) {
   void *handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
     return makeError("cannot load {0}: {1}", library, dlerror());
-  auto *bind =
-      reinterpret_cast<void (*)(const SimulatedMachine *)>(dlsym(handle, "warploomBind"));
+  auto *bind = reinterpret_cast<void (*)(const SimulatedMachine *)>(dlsym(handle, "warploomBind"));
   HostKernel kernel;
   kernel.invoke = reinterpret_cast<void (*)(void **)>(dlsym(handle, "warploomInvoke"));
   if (!bind || !kernel.invoke)
@@ -137,9 +138,8 @@ llvm::Expected<std::string> findHostCompiler() {
                    "clang++; WARPLOOM_HOST_CXX may name one");
 }
 
-llvm::Expected<std::vector<HostKernel>> compileForHost(const Program &program,
-                                                       llvm::StringRef compiler,
-                                                       llvm::StringRef cacheDirectory) {
+llvm::Expected<std::vector<HostKernel>>
+compileForHost(const Program &program, llvm::StringRef compiler, llvm::StringRef cacheDirectory) {
   Workspace workspace;
   if (llvm::Error error = workspace.create())
     return error;

@@ -13,14 +13,14 @@ struct HostKernel {
   void (*invoke)(void **parameters) = nullptr;
 };
 
-// The C++ compiler for kernels: $WARPLOOM_HOST_CXX, else c++, g++ or clang++ on the path. Error: none
-// of them; what was looked for.
+// The C++ compiler for kernels: $WARPLOOM_HOST_CXX, else c++, g++ or clang++ on the path. Error:
+// none of them; what was looked for.
 llvm::Expected<std::string> findHostCompiler();
 
-// Every kernel of the program, compiled by `compiler` in parallel. Libraries are kept in `cacheDirectory`
-// by the hash of what they were made from, if it is not empty. Error: the compiler's words.
-llvm::Expected<std::vector<HostKernel>> compileForHost(const Program &program,
-                                                       llvm::StringRef compiler,
-                                                       llvm::StringRef cacheDirectory);
+// Every kernel of the program, compiled by `compiler` in parallel. Libraries are kept in
+// `cacheDirectory` by the hash of what they were made from, if it is not empty. Error: the
+// compiler's words.
+llvm::Expected<std::vector<HostKernel>>
+compileForHost(const Program &program, llvm::StringRef compiler, llvm::StringRef cacheDirectory);
 
 } // namespace warploom

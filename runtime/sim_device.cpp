@@ -6,6 +6,7 @@
 #include "runtime/sim_compile.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <cstring>
 
@@ -13,8 +14,7 @@ namespace warploom {
 namespace {
 
 bool isBound(BufferKind kind) {
-  return kind == BufferKind::argument || kind == BufferKind::mutable_ ||
-         kind == BufferKind::result;
+  return kind == BufferKind::argument || kind == BufferKind::mutable_ || kind == BufferKind::result;
 }
 
 class SimExecutable : public Executable {
@@ -170,9 +170,9 @@ public:
     std::memcpy(bytes.data(), address, bytes.size());
     return llvm::Error::success();
   }
-  llvm::Expected<std::unique_ptr<Executable>>
-  load(const Program &program, const llvm::StringMap<int64_t> &symbols,
-       llvm::ArrayRef<CompiledKernel>) override {
+  llvm::Expected<std::unique_ptr<Executable>> load(const Program &program,
+                                                   const llvm::StringMap<int64_t> &symbols,
+                                                   llvm::ArrayRef<CompiledKernel>) override {
     if (llvm::Error error = verify(program))
       return error;
     std::vector<std::string> warnings;

@@ -21,7 +21,9 @@ SimAllocation::SimAllocation(uint64_t bytes) : written_(bytes, 0) {
   std::memset(data_.get(), 0xff, rounded);
 }
 
-void SimAllocation::Free::operator()(std::byte *data) const { std::free(data); }
+void SimAllocation::Free::operator()(std::byte *data) const {
+  std::free(data);
+}
 
 void SimAllocation::markWritten(uint64_t offset, uint64_t bytes, bool written) {
   std::memset(written_.data() + offset, written, bytes);

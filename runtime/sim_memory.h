@@ -1,5 +1,5 @@
-// The memory that simulated kernels see: allocations of a device with, for every byte, whether it has
-// been written.
+// The memory that simulated kernels see: allocations of a device with, for every byte, whether it
+// has been written.
 #pragma once
 
 #include "kernels/simulated_machine.h"
