@@ -1,251 +1,36 @@
 #include "ir/parse.h"
 
-#include "ir/lexer.h"
-#include "ir/program/error.h"
+#include "ir/group.h"
+#include "ir/parser.h"
 #include "ir/shape_rules.h"
 #include "ir/verify.h"
 
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
-#include "llvm/Support/MathExtras.h"
-
-#include <cmath>
-#include <limits>
 
 namespace warploom {
-namespace {
 
-// One recursive descent over the tokens. A member returns an Error at the first thing that is
-// wrong; the caller passes it on.
-class Parser {
-public:
-  Parser(llvm::StringRef text, llvm::StringRef fileName)
-      : text_(text), fileName_(fileName), lexer_(text), token_(lexer_.next()) {}
-
-  llvm::Expected<Module> module();
-  llvm::Expected<Dim> wholeDim();
-
-private:
-  template <class... Arguments>
-  llvm::Error fail(Location location, const char *format, Arguments &&...arguments) const;
-  llvm::Error failHere(llvm::StringRef expected) const;
-
-  Token take();
-  llvm::Error expect(llvm::StringRef punctuation);
-  llvm::Error expectWord(llvm::StringRef word);
-  bool accept(llvm::StringRef punctuation);
-  llvm::Expected<int64_t> integer(bool isNegative);
-
-  llvm::Expected<Graph> graph();
-  llvm::Error argument(Graph &graph);
-  llvm::Error statement(Graph &graph);
-  llvm::Error operands(Graph &graph, Node &node);
-  llvm::Expected<Value> use(Graph &graph);
-  llvm::Error consume(Node *node, Location location);
-  llvm::Error attributes(Node &node);
-  llvm::Expected<AttributeValue> attributeValue();
-  llvm::Expected<AttributeValue> number();
-  llvm::Expected<TensorType> type();
-  llvm::Expected<Dims> dims();
-  llvm::Expected<Dim> dim();
-  llvm::Expected<Dim> term(bool isNegative);
-  llvm::Error ascriptions(llvm::SmallVectorImpl<std::pair<TensorType, Location>> &types);
-  llvm::Error results(Graph &graph, llvm::ArrayRef<std::pair<TensorType, Location>> signature);
-
-  llvm::StringRef text_, fileName_;
-  Lexer lexer_;
-  Token token_;
-  llvm::StringSet<> symbols_;                // bound by the arguments of the current graph
-  llvm::DenseMap<Value, Location> consumed_; // mut values and where they were updated
-  llvm::DenseSet<Value> mutable_;            // values an update may consume
-};
-
-template <class... Arguments>
-llvm::Error Parser::fail(Location location, const char *format, Arguments &&...arguments) const {
-  llvm::StringRef rest = text_;
-  for (unsigned line = 1; line < location.line; ++line)
-    rest = rest.split('\n').second;
-  std::string source = rest.split('\n').first.str();
-  // A tab keeps its width under the caret; what a terminal could obey is shown as a space.
-  for (char &c : source)
-    if (static_cast<unsigned char>(c) < ' ' && c != '\t')
-      c = ' ';
-  std::string caret;
-  for (unsigned column = 1; column < location.column; ++column)
-    caret += column <= source.size() && source[column - 1] == '\t' ? '\t' : ' ';
-  return makeError("{0}:{1}:{2}: error: {3}\n{4}\n{5}^", fileName_, location.line, location.column,
-                   llvm::formatv(format, std::forward<Arguments>(arguments)...).str(), source,
-                   caret);
-}
-
-llvm::Error Parser::failHere(llvm::StringRef expected) const {
-  switch (token_.kind) {
-  case TokenKind::invalid:
-    return fail(token_.location, "{0}", token_.text);
-  case TokenKind::end:
-    return fail(token_.location, "expected {0} before the end of the text", expected);
-  case TokenKind::value:
-    return fail(token_.location, "expected {0}, not '%{1}'", expected, token_.text);
-  case TokenKind::graph:
-    return fail(token_.location, "expected {0}, not '@{1}'", expected, token_.text);
-  case TokenKind::word:
-  case TokenKind::integer:
-  case TokenKind::real:
-  case TokenKind::string:
-  case TokenKind::punctuation:
-    return fail(token_.location, "expected {0}, not '{1}'", expected, token_.text);
-  }
-  llvm_unreachable("all kinds are handled");
-}
-
-Token Parser::take() {
-  Token taken = std::move(token_);
-  token_ = lexer_.next();
-  return taken;
-}
-
-llvm::Error Parser::expect(llvm::StringRef punctuation) {
-  if (!token_.is(punctuation))
-    return failHere(("'" + punctuation + "'").str());
-  take();
+llvm::Error Parser::checkName(const Graph &graph, const Token &name) const {
+  if (name.text.empty())
+    return fail(name.location, "a name has at least one character");
+  if (graph.find(name.text))
+    return fail(name.location, "the name '%{0}' is taken", name.text);
   return llvm::Error::success();
 }
 
-llvm::Error Parser::expectWord(llvm::StringRef word) {
-  if (!token_.isWord(word))
-    return failHere(("'" + word + "'").str());
-  take();
+llvm::Error Parser::checkSymbols(llvm::ArrayRef<Dim> dims, Location location) const {
+  for (const Dim &dim : dims)
+    for (const Dim::Term &term : dim.terms())
+      if (!symbols_.contains(term.symbol))
+        return fail(location, "the symbol '{0}' is in no argument's type", term.symbol);
   return llvm::Error::success();
-}
-
-bool Parser::accept(llvm::StringRef punctuation) {
-  if (!token_.is(punctuation))
-    return false;
-  take();
-  return true;
-}
-
-llvm::Expected<int64_t> Parser::integer(bool isNegative) {
-  if (token_.kind != TokenKind::integer)
-    return failHere("an integer");
-  Token token = take();
-  int64_t number;
-  if (llvm::StringRef((isNegative ? "-" : "") + token.text).getAsInteger(10, number))
-    return fail(token.location, "{0}{1} does not fit 64 bits", isNegative ? "-" : "", token.text);
-  return number;
-}
-
-llvm::Expected<Dim> Parser::term(bool isNegative) {
-  int64_t sign = isNegative ? -1 : 1;
-  if (token_.kind == TokenKind::word)
-    return Dim::symbol(take().text) * sign;
-  Location start = token_.location;
-  llvm::Expected<int64_t> number = integer(isNegative);
-  if (!number)
-    return number.takeError();
-  // Keeps coefficients far from where adding terms could overflow.
-  if (*number > (int64_t(1) << 53) || *number < -(int64_t(1) << 53))
-    return fail(start, "{0} is too large for a dim", *number);
-  if (!accept("*"))
-    return Dim(*number);
-  if (token_.kind != TokenKind::word)
-    return failHere("a symbol");
-  return Dim::symbol(take().text) * *number;
-}
-
-llvm::Expected<Dim> Parser::dim() {
-  Dim sum = 0;
-  bool isNegative = accept("-");
-  for (unsigned terms = 0;; ++terms) {
-    if (terms == 64)
-      return failHere("at most 64 terms in a dim");
-    llvm::Expected<Dim> next = term(isNegative);
-    if (!next)
-      return next;
-    sum = sum + *next;
-    if (token_.is("+"))
-      isNegative = false;
-    else if (token_.is("-"))
-      isNegative = true;
-    else
-      return sum;
-    take();
-  }
-}
-
-llvm::Expected<Dim> Parser::wholeDim() {
-  llvm::Expected<Dim> result = dim();
-  if (result && token_.kind != TokenKind::end)
-    return failHere("the end of the dim");
-  return result;
-}
-
-llvm::Expected<Dims> Parser::dims() {
-  if (llvm::Error error = expect("["))
-    return error;
-  Dims result;
-  while (!token_.is("]")) {
-    if (!result.empty())
-      if (llvm::Error error = expect(","))
-        return error;
-    llvm::Expected<Dim> next = dim();
-    if (!next)
-      return next.takeError();
-    result.push_back(*next);
-  }
-  take();
-  return result;
-}
-
-llvm::Expected<TensorType> Parser::type() {
-  Location start = token_.location;
-  if (token_.kind != TokenKind::word)
-    return failHere("a type such as 'bf16[8, 4096]'");
-  std::optional<DType> dtype = parseDType(token_.text);
-  if (!dtype)
-    return fail(start, "'{0}' is not a dtype; the dtypes are {1}", token_.text, dtypeSpellings());
-  take();
-  TensorType result;
-  result.dtype = *dtype;
-  llvm::Expected<Dims> shape = dims();
-  if (!shape)
-    return shape.takeError();
-  result.dims = *shape;
-  int64_t elements = byteSize(*dtype);
-  for (const Dim &dim : result.dims) {
-    if (dim.isConstant() && dim.constant() < 0)
-      return fail(start, "the dim {0} is negative", dim.str());
-    if (dim.isConstant() && dim.constant() != 0 &&
-        llvm::MulOverflow(elements, dim.constant(), elements))
-      return fail(start, "{0} has more bytes than 64 bits count", result.str());
-  }
-  if (token_.isWord("strides")) {
-    take();
-    llvm::Expected<Dims> strides = dims();
-    if (!strides)
-      return strides.takeError();
-    if (strides->size() != result.rank())
-      return fail(start, "{0} dims have {1} strides", result.rank(), strides->size());
-    result.strides = *strides;
-  }
-  if (token_.isWord("offset")) {
-    take();
-    llvm::Expected<Dim> offset = dim();
-    if (!offset)
-      return offset.takeError();
-    result.offset = *offset;
-  }
-  return result;
 }
 
 llvm::Error Parser::argument(Graph &graph) {
   if (token_.kind != TokenKind::value)
     return failHere("an argument such as '%x: f32[4]'");
   Token name = take();
-  if (graph.find(name.text))
-    return fail(name.location, "the name '%{0}' is taken", name.text);
+  if (llvm::Error error = checkName(graph, name))
+    return error;
   if (llvm::Error error = expect(":"))
     return error;
   bool isMutable = token_.isWord("mut");
@@ -258,8 +43,13 @@ llvm::Error Parser::argument(Graph &graph) {
   value.node->location = name.location;
   if (isMutable)
     mutable_.insert(value);
-  for (const std::string &symbol : graph.symbols())
-    symbols_.insert(symbol);
+  Dims sizes = parsed->dims;
+  if (parsed->strides)
+    sizes.append(*parsed->strides);
+  sizes.push_back(parsed->offset);
+  for (const Dim &size : sizes)
+    for (const Dim::Term &term : size.terms())
+      symbols_.insert(term.symbol);
   return llvm::Error::success();
 }
 
@@ -270,12 +60,31 @@ llvm::Expected<Value> Parser::use(Graph &graph) {
   Value value = graph.find(name.text);
   if (!value)
     return fail(name.location, "'%{0}' is not defined before this use", name.text);
-  if (auto update = consumed_.find(value); update != consumed_.end())
+  // A view shows what its operand holds, so it ends with its operand.
+  Value stored = storedValue(value);
+  if (auto update = consumed_.find(stored); update != consumed_.end())
     return fail(name.location,
-                "'%{0}' was updated in place on line {1}; use the value that the "
-                "update returns",
-                name.text, update->second.line);
+                "'%{0}' {1}was updated in place on line {2}; use the value that the update returns",
+                name.text, stored == value ? "" : "views '%" + stored.name() + "', which ",
+                update->second.line);
   return value;
+}
+
+// Kept sorted by label, whatever order the text has.
+llvm::Error Parser::namedOperand(Graph &graph, Node &node) {
+  Token label = take();
+  auto place = llvm::lower_bound(node.labels, label.text);
+  if (place != node.labels.end() && *place == label.text)
+    return fail(label.location, "the operand '{0}' stands twice", label.text);
+  if (llvm::Error error = expect("="))
+    return error;
+  llvm::Expected<Value> value = use(graph);
+  if (!value)
+    return value.takeError();
+  size_t positional = node.operands.size() - node.labels.size();
+  node.operands.insert(node.operands.begin() + positional + (place - node.labels.begin()), *value);
+  node.labels.insert(place, label.text);
+  return llvm::Error::success();
 }
 
 llvm::Error Parser::operands(Graph &graph, Node &node) {
@@ -286,15 +95,12 @@ llvm::Error Parser::operands(Graph &graph, Node &node) {
       if (llvm::Error error = expect(","))
         return error;
     if (token_.kind == TokenKind::word) {
-      Token label = take();
-      if (!node.labels.empty() && node.labels.back() >= label.text)
-        return fail(label.location, "named operands stand once each, in alphabetical order");
-      node.labels.push_back(label.text);
-      if (llvm::Error error = expect("="))
+      if (llvm::Error error = namedOperand(graph, node))
         return error;
-    } else if (!node.labels.empty()) {
-      return failHere("a named operand");
+      continue;
     }
+    if (!node.labels.empty())
+      return failHere("a named operand");
     llvm::Expected<Value> value = use(graph);
     if (!value)
       return value.takeError();
@@ -302,46 +108,6 @@ llvm::Error Parser::operands(Graph &graph, Node &node) {
   }
   take();
   return llvm::Error::success();
-}
-
-llvm::Expected<AttributeValue> Parser::number() {
-  bool isNegative = accept("-");
-  if (token_.isWord("inf")) {
-    take();
-    return AttributeValue(isNegative ? -INFINITY : double(INFINITY));
-  }
-  if (token_.kind == TokenKind::real) {
-    double value = std::strtod(take().text.c_str(), nullptr);
-    return AttributeValue(isNegative ? -value : value);
-  }
-  llvm::Expected<int64_t> value = integer(isNegative);
-  if (!value)
-    return value.takeError();
-  return AttributeValue(*value);
-}
-
-llvm::Expected<AttributeValue> Parser::attributeValue() {
-  if (token_.is("[")) {
-    llvm::Expected<Dims> list = dims();
-    if (!list)
-      return list.takeError();
-    return AttributeValue(*list);
-  }
-  if (token_.kind == TokenKind::string)
-    return AttributeValue(take().text);
-  if (token_.kind != TokenKind::word || token_.text == "inf")
-    return number();
-  Token word = take();
-  if (word.text == "true" || word.text == "false")
-    return AttributeValue(word.text == "true");
-  if (word.text == "nan")
-    return AttributeValue(std::numeric_limits<double>::quiet_NaN());
-  if (std::optional<DType> dtype = parseDType(word.text))
-    return AttributeValue(*dtype);
-  return fail(word.location,
-              "'{0}' is not a value: write a number, true, false, a \"string\", a "
-              "[list] or a dtype",
-              word.text);
 }
 
 llvm::Error Parser::attributes(Node &node) {
@@ -370,19 +136,21 @@ llvm::Error Parser::attributes(Node &node) {
   return llvm::Error::success();
 }
 
-llvm::Error Parser::ascriptions(llvm::SmallVectorImpl<std::pair<TensorType, Location>> &types) {
-  if (!accept(":"))
-    return llvm::Error::success();
+llvm::Error Parser::typeList(llvm::SmallVectorImpl<AscribedType> &types) {
   do {
     Location location = token_.location;
-    llvm::Expected<TensorType> ascribed = type();
-    if (!ascribed)
-      return ascribed.takeError();
-    if (!ascribed->isContiguous())
-      return fail(location, "only arguments have strides");
-    types.emplace_back(*ascribed, location);
+    llvm::Expected<TensorType> next = type();
+    if (!next)
+      return next.takeError();
+    if (!next->isContiguous())
+      return fail(location, "only arguments have strides and offsets");
+    types.emplace_back(*next, location);
   } while (accept(","));
   return llvm::Error::success();
+}
+
+llvm::Error Parser::ascriptions(llvm::SmallVectorImpl<AscribedType> &types) {
+  return accept(":") ? typeList(types) : llvm::Error::success();
 }
 
 // An update in place ends the life of the value it updates.
@@ -395,83 +163,105 @@ llvm::Error Parser::consume(Node *node, Location location) {
                 "'%{0}' cannot be updated in place: declare the argument as "
                 "'%{0}: mut {1}'",
                 updated.name(), updated.type().str());
+  for (Value operand : llvm::drop_begin(node->operands))
+    if (storedValue(operand) == updated)
+      return fail(location, "'%{0}' is updated in place and read by the same op", updated.name());
   consumed_[updated] = location;
   mutable_.insert(node->result());
+  return llvm::Error::success();
+}
+
+llvm::Error Parser::resultNames(const Graph &graph, Node &node) {
+  do {
+    if (token_.kind != TokenKind::value)
+      return failHere("a value such as '%x', or 'return'");
+    Token name = take();
+    if (llvm::Error error = checkName(graph, name))
+      return error;
+    if (llvm::any_of(node.results, [&](const auto &result) { return result.name == name.text; }))
+      return fail(name.location, "the name '%{0}' is taken", name.text);
+    node.results.push_back({name.text, {}});
+  } while (accept(","));
+  return expect("=");
+}
+
+llvm::Error Parser::op(Node &node) {
+  if (token_.kind != TokenKind::word)
+    return failHere("an op");
+  Token name = take();
+  std::optional<Op> op = parseOp(name.text);
+  if (!op) {
+    llvm::StringRef nearest = nearestOpSpelling(name.text);
+    return fail(name.location, "there is no op '{0}'{1}", name.text,
+                parseOp(nearest) ? ("; did you mean '" + nearest + "'?").str() : "");
+  }
+  node.op = *op;
+  return llvm::Error::success();
+}
+
+llvm::Error Parser::group(Node &node) {
+  if (!token_.isWord("group"))
+    return llvm::Error::success();
+  take();
+  Location location = token_.location;
+  llvm::Expected<int64_t> group = integer(false);
+  if (!group)
+    return group.takeError();
+  if (*group > 1'000'000)
+    return fail(location, "group numbers end at 1000000");
+  node.group = static_cast<unsigned>(*group);
   return llvm::Error::success();
 }
 
 llvm::Error Parser::statement(Graph &graph) {
   Node node;
   node.location = token_.location;
-  do {
-    if (token_.kind != TokenKind::value)
-      return failHere("a value such as '%x', or 'return'");
-    Token name = take();
-    bool isTaken = graph.find(name.text) || llvm::any_of(node.results, [&](const auto &result) {
-                     return result.name == name.text;
-                   });
-    if (isTaken)
-      return fail(name.location, "the name '%{0}' is taken", name.text);
-    node.results.push_back({name.text, {}});
-  } while (accept(","));
-  if (llvm::Error error = expect("="))
+  if (llvm::Error error = resultNames(graph, node))
     return error;
-  if (token_.kind != TokenKind::word)
-    return failHere("an op");
-  Token opToken = take();
-  std::optional<Op> op = parseOp(opToken.text);
-  if (!op) {
-    llvm::StringRef nearest = nearestOpSpelling(opToken.text);
-    return fail(opToken.location, "there is no op '{0}'{1}", opToken.text,
-                nearest.empty() ? "" : ("; did you mean '" + nearest + "'?").str());
-  }
-  node.op = *op;
+  Location opLocation = token_.location;
+  if (llvm::Error error = op(node))
+    return error;
   if (kind(node.op) != OpKind::source)
     if (llvm::Error error = operands(graph, node))
       return error;
   if (llvm::Error error = attributes(node))
     return error;
-  llvm::SmallVector<std::pair<TensorType, Location>, 1> ascribed;
+  llvm::SmallVector<AscribedType, 1> ascribed;
   if (llvm::Error error = ascriptions(ascribed))
     return error;
-  if (token_.isWord("group")) {
-    take();
-    Location location = token_.location;
-    llvm::Expected<int64_t> group = integer(false);
-    if (!group)
-      return group.takeError();
-    if (*group > 1'000'000)
-      return fail(location, "group numbers end at 1000000");
-    node.group = static_cast<unsigned>(*group);
-  }
+  if (llvm::Error error = group(node))
+    return error;
   if (kind(node.op) == OpKind::source && !ascribed.empty()) {
     node.attributes.set("dtype", ascribed[0].first.dtype);
     node.attributes.set("shape", ascribed[0].first.dims);
   }
   unsigned named = node.results.size();
-  Location location = node.location;
   llvm::Expected<Node *> built = build(graph, std::move(node));
   if (!built)
-    return fail(opToken.location, "{0}", llvm::toString(built.takeError()));
-  if ((*built)->results.size() != named)
-    return fail(location, "{0} has {1} result{2}, not {3}", spelling(*op), (*built)->results.size(),
-                (*built)->results.size() == 1 ? "" : "s", named);
-  if (!ascribed.empty() && ascribed.size() != named)
-    return fail(ascribed[0].second, "{0} types stand for {1} results", ascribed.size(), named);
-  for (const auto &[result, expected] : llvm::zip((*built)->results, ascribed))
-    if (!result.type.hasSameShape(expected.first))
-      return fail(expected.second, "{0} gives {1}, not {2}", spelling(*op), result.type.str(),
-                  expected.first.str());
-  for (const Node::Result &result : (*built)->results)
-    for (const Dim &dim : result.type.dims)
-      for (const Dim::Term &term : dim.terms())
-        if (!symbols_.contains(term.symbol))
-          return fail(opToken.location, "the symbol '{0}' is in no argument's type", term.symbol);
-  return consume(*built, opToken.location);
+    return fail(opLocation, "{0}", llvm::toString(built.takeError()));
+  if (llvm::Error error = checkResults(**built, named, ascribed, opLocation))
+    return error;
+  return consume(*built, opLocation);
 }
 
-llvm::Error Parser::results(Graph &graph,
-                            llvm::ArrayRef<std::pair<TensorType, Location>> signature) {
+llvm::Error Parser::checkResults(const Node &node, unsigned named,
+                                 llvm::ArrayRef<AscribedType> ascribed, Location opLocation) const {
+  if (node.results.size() != named)
+    return fail(node.location, "{0} has {1} result{2}, not {3}", spelling(node.op),
+                node.results.size(), node.results.size() == 1 ? "" : "s", named);
+  if (!ascribed.empty() && ascribed.size() != named)
+    return fail(ascribed[0].second, "{0} types stand for {1} results", ascribed.size(), named);
+  for (const auto &[result, expected] : llvm::zip(node.results, ascribed))
+    if (!result.type.hasSameShape(expected.first))
+      return fail(expected.second, "{0} gives {1}, not {2}", spelling(node.op), result.type.str(),
+                  expected.first.str());
+  for (const Node::Result &result : node.results)
+    if (llvm::Error error = checkSymbols(result.type.dims, opLocation))
+      return error;
+  return llvm::Error::success();
+}
+
+llvm::Error Parser::results(Graph &graph, llvm::ArrayRef<AscribedType> signature) {
   Location start = token_.location;
   if (llvm::Error error = expectWord("return"))
     return error;
@@ -487,6 +277,8 @@ llvm::Error Parser::results(Graph &graph,
       take();
       if (token_.kind != TokenKind::string)
         return failHere("a name in quotes");
+      if (token_.text.empty())
+        return fail(token_.location, "a name has at least one character");
       name = take().text;
     }
     if (!names.insert(name).second)
@@ -507,6 +299,8 @@ llvm::Expected<Graph> Parser::graph() {
     return error;
   if (token_.kind != TokenKind::graph)
     return failHere("a name such as '@layer'");
+  if (token_.text.empty())
+    return fail(token_.location, "a name has at least one character");
   Graph graph(take().text);
   symbols_.clear();
   consumed_.clear();
@@ -525,18 +319,15 @@ llvm::Expected<Graph> Parser::graph() {
     return error;
   if (llvm::Error error = expect("("))
     return error;
-  llvm::SmallVector<std::pair<TensorType, Location>, 2> signature;
-  while (!token_.is(")")) {
-    if (!signature.empty())
-      if (llvm::Error error = expect(","))
-        return error;
-    Location location = token_.location;
-    llvm::Expected<TensorType> result = type();
-    if (!result)
-      return result.takeError();
-    signature.emplace_back(*result, location);
-  }
-  take();
+  llvm::SmallVector<AscribedType, 2> signature;
+  if (!token_.is(")"))
+    if (llvm::Error error = typeList(signature))
+      return error;
+  for (const auto &[type, location] : signature)
+    if (llvm::Error error = checkSymbols(type.dims, location))
+      return error;
+  if (llvm::Error error = expect(")"))
+    return error;
   if (llvm::Error error = expect("{"))
     return error;
   while (!token_.isWord("return"))
@@ -566,8 +357,6 @@ llvm::Expected<Module> Parser::module() {
   } while (token_.kind != TokenKind::end);
   return module;
 }
-
-} // namespace
 
 llvm::Expected<Module> parseModule(llvm::StringRef text, llvm::StringRef fileName) {
   return Parser(text, fileName).module();

@@ -12,20 +12,25 @@
 namespace warploom {
 namespace {
 
-llvm::Error verifyNode(const Node &node, llvm::DenseSet<const Node *> &defined,
+llvm::Error verifyNode(const Graph &graph, const Node &node, llvm::DenseSet<const Node *> &defined,
                        llvm::StringSet<> &names) {
+  // Before this has passed, an operand may be no value that printing could name.
   for (Value operand : node.operands)
-    if (!defined.contains(operand.node))
-      return makeError("'{0}' uses a value that is not defined before it", print(node));
+    if (!defined.contains(operand.node) || operand.index >= operand.node->results.size())
+      return makeError("'%{0}', a {1}, uses a value that is not defined before it",
+                       node.results.empty() ? "" : node.results[0].name, spelling(node.op));
   llvm::Expected<llvm::SmallVector<TensorType, 1>> types = inferTypes(node);
   if (!types)
     return makeError("'{0}': {1}", print(node), llvm::toString(types.takeError()));
   if (types->size() != node.results.size())
     return makeError("'{0}' has {1} results, not {2}", print(node), types->size(),
                      node.results.size());
-  for (const auto &[result, type] : llvm::zip(node.results, *types)) {
+  for (const auto &[index, result] : llvm::enumerate(node.results)) {
+    const TensorType &type = (*types)[index];
     if (!names.insert(result.name).second)
       return makeError("two values are named '%{0}'", result.name);
+    if (graph.find(result.name) != Value{const_cast<Node *>(&node), unsigned(index)})
+      return makeError("the graph's table of names lacks '%{0}'", result.name);
     if (!(result.type == type))
       return makeError("'{0}' is of type {1}", print(node), type.str());
   }
@@ -41,19 +46,22 @@ llvm::Error verifyUpdates(const Graph &graph) {
       updatable.insert(argument.value);
   for (const Node &node : graph.nodes()) {
     for (Value operand : node.operands)
-      if (consumed.contains(operand))
+      if (consumed.contains(storedValue(operand)))
         return makeError("'{0}' uses '%{1}' after its update in place", print(node),
-                         operand.name());
+                         storedValue(operand).name());
     if (kind(node.op) != OpKind::update)
       continue;
     if (!updatable.contains(node.operands[0]))
       return makeError("'{0}' updates '%{1}', which is no mut argument", print(node),
                        node.operands[0].name());
+    for (Value operand : llvm::drop_begin(node.operands))
+      if (storedValue(operand) == node.operands[0])
+        return makeError("'{0}' reads '%{1}', which it updates", print(node), operand.name());
     consumed.insert(node.operands[0]);
     updatable.insert({const_cast<Node *>(&node), 0});
   }
   for (const GraphResult &result : graph.results())
-    if (consumed.contains(result.value))
+    if (consumed.contains(storedValue(result.value)))
       return makeError("'%{0}' is returned after its update in place", result.value.name());
   return llvm::Error::success();
 }
@@ -86,10 +94,11 @@ llvm::Error verify(const Graph &graph) {
   llvm::DenseSet<const Node *> defined;
   llvm::StringSet<> names;
   for (const Node &node : graph.nodes())
-    if (llvm::Error error = verifyNode(node, defined, names))
+    if (llvm::Error error = verifyNode(graph, node, defined, names))
       return error;
   for (const GraphResult &result : graph.results())
-    if (!defined.contains(result.value.node))
+    if (!defined.contains(result.value.node) ||
+        result.value.index >= result.value.node->results.size())
       return makeError("the result \"{0}\" is not a value of the graph", result.name);
   if (llvm::Error error = verifyUpdates(graph))
     return error;
