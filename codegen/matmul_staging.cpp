@@ -71,9 +71,12 @@ void stageElements(KernelBuilder &kernel, const MatmulPlan &plan, const Prologue
   evaluator.beginLanes(width);
   IndexExpr column =
       IndexExpr::variable("chunk", chunks.constant()) * IndexExpr(width) + evaluator.laneVariable();
+  Value left = plan.matmul->operands[0];
   Index index = leadingIndex(kernel, plan);
   index.push_back(column);
-  Value left = plan.matmul->operands[0];
+  if (plan.matmul->attributes.boolean("transpose_a", false))
+    std::swap(index[index.size() - 1], index[index.size() - 2]);
+  index = broadcastIndex(index, left.type().dims);
   std::string expression = evaluator.evaluate(left, index);
   storeStaged(evaluator.lanes(), plan, expression, rowVariable(plan), column);
   for (Value output : prologue.outputs(kernel.group()))
