@@ -65,7 +65,8 @@ void stageElements(KernelBuilder &kernel, const MatmulPlan &plan, const Prologue
   Emitter &body = kernel.body();
   auto loop = body.block("for (int item = threads.index; item < {0}; item += threads.count)",
                          (chunks * IndexExpr(plan.schedule.rows)).str());
-  body.line("int row = item / {0};", chunks.factor());
+  if (plan.schedule.rows > 1)
+    body.line("int row = item / {0};", chunks.factor());
   body.line("int chunk = item % {0};", chunks.factor());
   Evaluator evaluator(kernel);
   evaluator.beginLanes(width);
