@@ -30,8 +30,8 @@ struct Case {
   bool isSkinny() const { return staged != nullptr; }
   int pitch() const { return (depth + 15) / 16 * 16; }
   int width() const { return tileColumns / runs; }
-  // Elements of one right matrix, with the gaps of its strides.
-  int rightElements() const { return columns * (2 * depth + 1); }
+  // Elements of one right matrix, with the gaps of its strides, a multiple of 16 bytes.
+  int rightElements() const { return (columns * (2 * depth + 1) + 15) / 16 * 16; }
   int leftElements() const { return rows * (2 * depth + 1); }
   int outerStride(Layout layout) const {
     return layout == Layout::depth ? depth : layout == Layout::outer ? 1 : 2 * depth + 1;
