@@ -150,7 +150,7 @@ Token Lexer::next() {
   } else {
     token.kind = TokenKind::invalid;
     token.text = llvm::isPrint(c) ? llvm::formatv("unexpected character '{0}'", c).str()
-                                  : llvm::formatv("unexpected byte {0:x-2}", uint8_t(c)).str();
+                                  : llvm::formatv("unexpected byte 0x{0:x-2}", uint8_t(c)).str();
   }
   return token;
 }

@@ -158,11 +158,15 @@ llvm::Error Parser::consume(Node *node, Location location) {
   if (kind(node->op) != OpKind::update)
     return llvm::Error::success();
   Value updated = node->operands[0];
+  if (!mutable_.contains(updated) && updated.node->op == Op::argument)
+    return fail(location,
+                "'%{0}' cannot be updated in place: declare the argument as '%{0}: mut {1}'",
+                updated.name(), updated.type().str());
   if (!mutable_.contains(updated))
     return fail(location,
-                "'%{0}' cannot be updated in place: declare the argument as "
-                "'%{0}: mut {1}'",
-                updated.name(), updated.type().str());
+                "'%{0}' cannot be updated in place: only mut arguments and results of "
+                "{1} can",
+                updated.name(), spelling(node->op));
   for (Value operand : llvm::drop_begin(node->operands))
     if (storedValue(operand) == updated)
       return fail(location, "'%{0}' is updated in place and read by the same op", updated.name());

@@ -2,12 +2,24 @@
 
 #include "ir/program/error.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 #include <limits>
 
 namespace warploom {
+
+// Names may hold any byte; a diagnostic stays on its line and obeys no terminal code.
+static std::string onOneLine(llvm::StringRef message) {
+  std::string text;
+  for (char c : message)
+    if (llvm::isPrint(c) || static_cast<unsigned char>(c) >= 0x80)
+      text += c;
+    else
+      text += llvm::formatv("\\{0:X-2}", static_cast<uint8_t>(c)).str();
+  return text;
+}
 
 llvm::Error Parser::diagnostic(Location location, llvm::StringRef message) const {
   llvm::StringRef rest = text_;
@@ -22,7 +34,7 @@ llvm::Error Parser::diagnostic(Location location, llvm::StringRef message) const
   for (unsigned column = 1; column < location.column; ++column)
     caret += column <= source.size() && source[column - 1] == '\t' ? '\t' : ' ';
   return makeError("{0}:{1}:{2}: error: {3}\n{4}\n{5}^", fileName_, location.line, location.column,
-                   message, source, caret);
+                   onOneLine(message), source, caret);
 }
 
 llvm::Error Parser::failHere(llvm::StringRef expected) const {

@@ -249,6 +249,7 @@ namespace scalar {
   }
 #endif
 WARPLOOM_MATH(exp, expf, exp)
+WARPLOOM_MATH(exp2, exp2f, exp2)
 WARPLOOM_MATH(expm1, expm1f, expm1)
 WARPLOOM_MATH(log, logf, log)
 WARPLOOM_MATH(log1p, log1pf, log1p)

@@ -7,6 +7,7 @@
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace warploom {
@@ -66,26 +67,77 @@ llvm::Error verifyUpdates(const Graph &graph) {
   return llvm::Error::success();
 }
 
-// No path may leave a group and come back: one walk in node order carries, for each value, the
-// groups that lie behind it outside their own kernel.
-llvm::Error verifyGroups(const Graph &graph) {
-  if (graph.groupCount() == 0)
-    return llvm::Error::success();
-  llvm::DenseMap<const Node *, llvm::DenseSet<unsigned>> left;
-  for (const Node &node : graph.nodes()) {
-    llvm::DenseSet<unsigned> &behind = left[&node];
-    for (Value operand : node.operands) {
-      const Node *stored = storedValue(operand).node;
-      const llvm::DenseSet<unsigned> before = left[stored];
-      behind.insert(before.begin(), before.end());
-      if (stored->group && stored->group != node.group)
-        behind.insert(*stored->group);
+// The graph whose vertices are groups and nodes of no group; an edge leads to each reader.
+class GroupGraph {
+public:
+  explicit GroupGraph(const Graph &graph) {
+    llvm::DenseMap<unsigned, unsigned> vertexOfGroup;
+    llvm::DenseMap<const Node *, unsigned> vertexOfNode;
+    for (const Node &node : graph.nodes()) {
+      unsigned vertex = groups_.size();
+      if (node.group)
+        vertex = vertexOfGroup.try_emplace(*node.group, vertex).first->second;
+      if (vertex == groups_.size()) {
+        groups_.push_back(node.group);
+        predecessors_.emplace_back();
+      }
+      vertexOfNode[&node] = vertex;
+      for (Value operand : node.operands)
+        if (unsigned producer = vertexOfNode.at(storedValue(operand).node); producer != vertex)
+          predecessors_[vertex].insert(producer);
     }
-    if (node.group && behind.contains(*node.group))
-      return makeError("group {0} is not convex: '{1}' depends on it through another group",
-                       *node.group, print(node));
   }
-  return llvm::Error::success();
+
+  // A group that is behind itself, if there is one. Nodes alone are in order, so that every cycle
+  // has a group.
+  std::optional<unsigned> groupOnCycle() const {
+    enum class Visit : uint8_t { none, open, done };
+    std::vector<Visit> visits(predecessors_.size(), Visit::none);
+    // A stack of our own: chains of groups are as long as the graph.
+    std::vector<std::pair<unsigned, unsigned>> path;
+    for (unsigned start = 0; start < predecessors_.size(); ++start) {
+      if (visits[start] == Visit::none)
+        path.emplace_back(start, 0);
+      while (!path.empty()) {
+        auto &[vertex, next] = path.back();
+        visits[vertex] = Visit::open;
+        if (next == predecessors_[vertex].size()) {
+          visits[vertex] = Visit::done;
+          path.pop_back();
+          continue;
+        }
+        unsigned before = predecessors_[vertex][next++];
+        if (visits[before] == Visit::open)
+          return groupFrom(before, path);
+        if (visits[before] == Visit::none)
+          path.emplace_back(before, 0);
+      }
+    }
+    return std::nullopt;
+  }
+
+private:
+  // The first group of a cycle: the part of the path that begins at `vertex`.
+  std::optional<unsigned> groupFrom(unsigned vertex,
+                                    llvm::ArrayRef<std::pair<unsigned, unsigned>> path) const {
+    while (path.front().first != vertex)
+      path = path.drop_front();
+    for (auto [member, next] : path)
+      if (groups_[member])
+        return groups_[member];
+    llvm_unreachable("nodes of no group are in order");
+  }
+
+  std::vector<std::optional<unsigned>> groups_; // of each vertex
+  std::vector<llvm::SmallSetVector<unsigned, 4>> predecessors_;
+};
+
+// No path may leave a group and come back, whichever of its nodes it leaves and meets.
+llvm::Error verifyGroups(const Graph &graph) {
+  std::optional<unsigned> group = GroupGraph(graph).groupOnCycle();
+  if (!group)
+    return llvm::Error::success();
+  return makeError("group {0} is not convex: it depends on itself through other nodes", *group);
 }
 
 } // namespace
