@@ -84,11 +84,12 @@ public:
   llvm::Expected<std::vector<CompiledKernel>> run() {
     std::vector<CompiledKernel> kernels(program_.kernels.size());
     std::vector<unsigned> missing;
+    llvm::StringMap<unsigned> firstOfKey;
     for (const auto &[index, kernel] : llvm::enumerate(program_.kernels)) {
       keys_.push_back(keyOf(nvrtc_, kernel, options_));
       if (std::optional<CompiledKernel> found = cache_.find(keys_[index]))
         kernels[index] = std::move(*found);
-      else
+      else if (firstOfKey.try_emplace(keys_[index], index).second)
         missing.push_back(index);
     }
     if (missing.empty())
@@ -102,6 +103,9 @@ public:
     for (unsigned index : missing)
       cache_.insert(keys_[index], kernels[index], warnings_);
     cache_.trim(kCacheBytes);
+    for (unsigned index = 0; index < kernels.size(); ++index)
+      if (auto first = firstOfKey.find(keys_[index]); first != firstOfKey.end())
+        kernels[index] = kernels[first->second];
     return kernels;
   }
 
