@@ -79,6 +79,20 @@ template <class T> DEVICE Vec<T, 16 / sizeof(T)> loadOnce(const T *address) {
   return result.value;
 }
 
+// What another block of this launch has written: past the L1 cache, which may hold what was there
+// before. T has 4 or 8 bytes.
+template <class T> DEVICE T loadFresh(const T *address) {
+  if constexpr (sizeof(T) == 4) {
+    uint32_t bits;
+    asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(bits) : "l"(address) : "memory");
+    return bitcast<T>(bits);
+  } else {
+    uint64_t bits;
+    asm volatile("ld.global.cg.u64 %0, [%1];" : "=l"(bits) : "l"(address) : "memory");
+    return bitcast<T>(bits);
+  }
+}
+
 // Asynchronous copy of 16 bytes from global to shared memory; zeros where !valid (the address is
 // then not read). A group of copies is committed, and arrives when at most `pending` younger
 // groups of the thread are outstanding; other threads see it after a barrier.

@@ -93,6 +93,10 @@ template <class T> DEVICE Vec<T, 16 / sizeof(T)> loadOnce(const T *address, WARP
   return value;
 }
 
+template <class T> DEVICE T loadFresh(const T *address, WARPLOOM_SITE) {
+  return load(address, file, line);
+}
+
 DEVICE void copyAsync16(void *shared, const void *global, bool valid, WARPLOOM_SITE) {
   machine->copyAsync16(shared, global, valid, {file, line});
 }
