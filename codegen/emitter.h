@@ -33,18 +33,27 @@ public:
   // Opens "head {"; the block closes when the returned object dies.
   class Block {
   public:
-    explicit Block(Emitter &emitter) : emitter_(emitter) {}
-    ~Block() { emitter_.close(); }
+    explicit Block(Emitter &emitter, const char *end = "}") : emitter_(emitter), end_(end) {}
+    ~Block() { emitter_.close(end_); }
     Block(const Block &) = delete;
 
   private:
     Emitter &emitter_;
+    const char *end_;
   };
   template <class... Arguments>
   [[nodiscard]] Block block(const char *format, Arguments &&...arguments) {
     append(llvm::formatv(format, std::forward<Arguments>(arguments)...).str() + " {");
     ++depth_;
     return Block(*this);
+  }
+
+  // The same for "auto f = [=](int x) {", which closes with a semicolon.
+  template <class... Arguments>
+  [[nodiscard]] Block lambda(const char *format, Arguments &&...arguments) {
+    append(llvm::formatv(format, std::forward<Arguments>(arguments)...).str() + " {");
+    ++depth_;
+    return Block(*this, "};");
   }
 
   std::string name(llvm::StringRef base) { return names_.fresh(base); }
@@ -55,9 +64,9 @@ public:
 
 private:
   void append(llvm::StringRef text);
-  void close() {
+  void close(const char *end) {
     --depth_;
-    append("}");
+    append(end);
   }
 
   Names &names_;
