@@ -1,6 +1,7 @@
 #include "ir/parser.h"
 
 #include "ir/program/error.h"
+#include "ir/shape_rules_checks.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -102,8 +103,7 @@ llvm::Expected<Dim> Parser::term(bool isNegative) {
   llvm::Expected<int64_t> number = integer(isNegative);
   if (!number)
     return number.takeError();
-  // Keeps coefficients far from where adding terms could overflow.
-  if (*number > (int64_t(1) << 53) || *number < -(int64_t(1) << 53))
+  if (!shape_rules::isModest(*number))
     return fail(start, "{0} is too large for a dim", *number);
   if (!accept("*"))
     return Dim(*number);
@@ -113,15 +113,19 @@ llvm::Expected<Dim> Parser::term(bool isNegative) {
 }
 
 llvm::Expected<Dim> Parser::dim() {
+  Location start = token_.location;
   Dim sum = 0;
   bool isNegative = accept("-");
-  for (unsigned terms = 0;; ++terms) {
-    if (terms == 64)
-      return failHere("at most 64 terms in a dim");
+  for (;;) {
     llvm::Expected<Dim> next = term(isNegative);
     if (!next)
       return next;
     sum = sum + *next;
+    // A dim is copied often; no real one has a tenth of these symbols.
+    if (sum.terms().size() > 64)
+      return fail(start, "a dim has at most 64 symbols");
+    if (!shape_rules::isModest(sum))
+      return fail(start, "{0} is too large for a dim", sum.str());
     if (token_.is("+"))
       isNegative = false;
     else if (token_.is("-"))

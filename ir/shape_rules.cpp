@@ -168,6 +168,8 @@ static Inferred infer(const Node &node) {
 static llvm::Error checkSize(const Node &node, const TensorType &type) {
   int64_t bytes = byteSize(type.dtype);
   for (const Dim &dim : type.dims) {
+    if (!isModest(dim))
+      return makeError("{0} gives {1}, which has too large a dim", spelling(node.op), type.str());
     if (!dim.isConstant() || dim == 0)
       continue;
     if (dim.constant() < 0)

@@ -51,6 +51,13 @@ llvm::StringRef describe(AttributeKind kind) {
 
 } // namespace
 
+bool isModest(const Dim &dim) {
+  constexpr int64_t kLargest = int64_t(1) << 53;
+  auto fits = [](int64_t number) { return -kLargest <= number && number <= kLargest; };
+  return fits(dim.constantPart()) &&
+         llvm::all_of(dim.terms(), [&](const Dim::Term &term) { return fits(term.coefficient); });
+}
+
 Inferred one(DType dtype, Dims dims) {
   TensorType type;
   type.dtype = dtype;

@@ -12,6 +12,10 @@ using Inferred = llvm::Expected<Types>;
 #define WARPLOOM_STRUCTURED(name, arity, kind) Inferred name(const Node &node);
 #include "ir/ops.def"
 
+// Whether the numbers of a dim are at most 2^53: sums and products of a few then stay in 64 bits,
+// and every reader of numbers, JSON's included, gets them exactly. The parser reads no others.
+bool isModest(const Dim &dim);
+
 // One result of that type.
 Inferred one(DType dtype, Dims dims);
 

@@ -80,10 +80,13 @@ std::optional<Dim> quotient(Extent whole, const Extent &known) {
   int64_t factor = whole.number / known.number;
   if (whole.symbolic.empty())
     return Dim(factor);
-  // A coefficient may overflow where a product of sizes cannot.
-  if (factor > (int64_t(1) << 32))
+  const Dim &dim = whole.symbolic.front();
+  int64_t largest = std::abs(dim.constantPart());
+  for (const Dim::Term &term : dim.terms())
+    largest = std::max(largest, std::abs(term.coefficient));
+  if (llvm::MulOverflow(largest, factor, largest))
     return std::nullopt;
-  return whole.symbolic.front() * factor;
+  return dim * factor;
 }
 
 bool areEqual(const Extent &a, const Extent &b) {

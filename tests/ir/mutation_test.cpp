@@ -3,12 +3,13 @@
 #include "ir/print.h"
 #include "tests/ir/samples.h"
 
+#include "llvm/Support/Regex.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <iostream>
 #include <random>
-#include <regex>
 
 using namespace warploom;
 
@@ -68,11 +69,11 @@ private:
 
 // Whether the text was accepted.
 bool checkMutant(const std::string &text) {
-  static const std::regex form("m\\.loom:[0-9]+:[0-9]+: error: [^\n]+\n[^\n]*\n[ \t]*\\^");
+  llvm::Regex form("^m\\.loom:[0-9]+:[0-9]+: error: [^\n]+\n[^\n]*\n[ \t]*\\^$");
   llvm::Expected<Module> module = parseModule(text, "m.loom");
   if (!module) {
     std::string message = llvm::toString(module.takeError());
-    EXPECT_TRUE(std::regex_match(message, form)) << message;
+    EXPECT_TRUE(form.match(message)) << message;
     return false;
   }
   std::string printed = print(*module);

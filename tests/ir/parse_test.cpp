@@ -128,12 +128,20 @@ TEST(ParseGraph, StopsAtAnyDepthOfNesting) {
   }
 }
 
-TEST(ParseGraph, BoundsTheTermsOfADim) {
+TEST(ParseGraph, BoundsTheNumbersOfADim) {
   std::string dim = "n";
-  for (unsigned term = 0; term < 100; ++term)
+  for (unsigned term = 0; term < 5000; ++term)
     dim += " + 9007199254740992*n";
   EXPECT_THAT(diagnostic("graph @g(%x: f32[" + dim + "]) -> (f32[4]) { return %x }"),
-              HasSubstr("expected at most 64 terms in a dim"));
+              HasSubstr("9007199254740993*n is too large for a dim"));
+}
+
+TEST(ParseGraph, BoundsTheSymbolsOfADim) {
+  std::string dim = "n";
+  for (unsigned term = 0; term < 50'000; ++term)
+    dim += llvm::formatv(" + n{0}", term);
+  EXPECT_THAT(diagnostic("graph @g(%x: f32[" + dim + "]) -> (f32[4]) { return %x }"),
+              HasSubstr("a dim has at most 64 symbols"));
 }
 
 TEST(ParseGraph, ReadsALongGraphInOneWalk) {

@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -13,6 +14,7 @@
 #include <set>
 
 using namespace warploom;
+using testing::HasSubstr;
 
 namespace {
 
@@ -96,6 +98,28 @@ TEST(PrintGraph, WritesOneCanonicalText) {
   return %n as "hidden", %x
 }
 )");
+}
+
+TEST(PrintGraph, ParsesBackTheLargestSizesOrTheyAreRejected) {
+  expectRoundTrip("graph @g(%x: i8[9007199254740992]) -> (i8[9007199254740992]) { return %x }",
+                  "the largest dim");
+  EXPECT_THAT(diagnostic("graph @g(%x: i8[9007199254740992*n + 1*n]) -> (i8[4]) { return %x }"),
+              HasSubstr("is too large for a dim"));
+  EXPECT_THAT(diagnostic(R"(graph @g(%x: i8[1073741824, 1073741824]) -> (i8[4]) {
+  %y = reshape(%x) {shape = [-1]}
+  return %y
+})"),
+              HasSubstr("reshape gives i8[1152921504606846976], which has too large a dim"));
+  EXPECT_THAT(diagnostic(R"(graph @g(%x: i8[4503599627370496*n, 4]) -> (i8[4]) {
+  %y = reshape(%x) {shape = [-1]}
+  return %y
+})"),
+              HasSubstr("which has too large a dim"));
+  EXPECT_THAT(diagnostic(R"(graph @g(%x: i8[4503599627370496*n, 1073741824]) -> (i8[4]) {
+  %y = reshape(%x) {shape = [-1]}
+  return %y
+})"),
+              HasSubstr("no number of elements fits the -1"));
 }
 
 TEST(PrintGraph, QuotesNamesThatAreNotPlain) {
