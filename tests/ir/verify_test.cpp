@@ -94,6 +94,7 @@ graph @g(%c: mut f32[1, 8, 4], %k: f32[1, 8, 4], %x: f32[1, 1, 4], %p: i32[]) ->
   %y = kv_update(%c, %x, %p)
   %z = neg(%y)
   %w = reshape(%k) {shape = [8, 4]}
+  %u = neg(%w)
   return %z
 })";
 
@@ -111,6 +112,9 @@ TEST(VerifyUpdates, RejectsAViewOfWhatWasUpdated) {
   Graph graph = parsedGraph(kUpdate);
   graph.find("w").node->operands[0] = graph.find("c");
   EXPECT_THAT(verified(graph), HasSubstr("uses '%c' after its update in place"));
+  Graph viewed = parsedGraph(kUpdate);
+  viewed.find("u").node->operands[0] = viewed.find("v");
+  EXPECT_THAT(verified(viewed), HasSubstr("uses '%c' after its update in place"));
   Graph returned = parsedGraph(kUpdate);
   returned.setResult(0, returned.find("v"));
   EXPECT_THAT(verified(returned), HasSubstr("'%v' is returned after its update in place"));
