@@ -43,7 +43,8 @@ int main(int argc, char **argv) {
     llvm::errs() << "error: " << llvm::toString(target.takeError()) << "\n";
     return 2;
   }
-  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> text = llvm::MemoryBuffer::getFileOrSTDIN(file);
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> text =
+      llvm::MemoryBuffer::getFileOrSTDIN(file);
   if (!text) {
     llvm::errs() << "error: cannot read '" << file << "': " << text.getError().message() << "\n";
     return 1;
