@@ -28,19 +28,27 @@ llvm::SmallVector<unsigned, 8> usersOf(const Program &program, unsigned buffer) 
 void planArena(Program &program, bool keepTemporaries) {
   std::vector<std::vector<bool>> reaches = reachability(program.kernels.size(), program.edges);
   std::vector<Slot> slots;
-  auto canFollow = [&](const Slot &slot, unsigned buffer) {
-    unsigned last = slot.buffers.back();
-    if (program.buffers[last].kind == BufferKind::counter)
-      return false;
-    for (unsigned before : usersOf(program, last))
-      for (unsigned after : usersOf(program, buffer))
-        if (!reaches[before][after])
-          return false;
-    return true;
-  };
+  std::vector<llvm::SmallVector<unsigned, 8>> users;
+  std::vector<unsigned> inArena;
   for (const auto &[index, buffer] : llvm::enumerate(program.buffers)) {
-    if (buffer.kind != BufferKind::temporary && buffer.kind != BufferKind::counter)
-      continue;
+    users.push_back(usersOf(program, index));
+    if (buffer.kind == BufferKind::temporary || buffer.kind == BufferKind::counter)
+      inArena.push_back(index);
+  }
+  // In the order of their first use, so that each finds the memory that is free by then.
+  llvm::stable_sort(inArena, [&](unsigned a, unsigned b) { return users[a] < users[b]; });
+  auto precedes = [&](unsigned earlier, unsigned later) {
+    return program.buffers[earlier].kind == BufferKind::temporary &&
+           llvm::all_of(users[earlier], [&](unsigned before) {
+             return llvm::all_of(users[later],
+                                 [&](unsigned after) { return reaches[before][after]; });
+           });
+  };
+  auto canFollow = [&](const Slot &slot, unsigned buffer) {
+    return llvm::all_of(slot.buffers, [&](unsigned earlier) { return precedes(earlier, buffer); });
+  };
+  for (unsigned index : inArena) {
+    const Buffer &buffer = program.buffers[index];
     bool mayShare = !keepTemporaries && buffer.kind == BufferKind::temporary;
     auto slot =
         llvm::find_if(slots, [&](const Slot &slot) { return mayShare && canFollow(slot, index); });

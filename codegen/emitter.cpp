@@ -6,28 +6,38 @@
 namespace warploom {
 namespace {
 
-constexpr llvm::StringLiteral kReserved[] = {
-    // C++ keywords and alternative tokens that a value may be named after.
-    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break",
-    "case", "catch", "char", "class", "compl", "concept", "const", "constexpr", "continue",
-    "decltype", "default", "delete", "do", "double", "else", "enum", "explicit", "export", "extern",
-    "false", "float", "for", "friend", "goto", "if", "inline", "int", "long", "mutable",
-    "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq",
-    "private", "protected", "public", "register", "requires", "return", "short", "signed", "sizeof",
-    "static", "struct", "switch", "template", "this", "throw", "true", "try", "typedef", "typeid",
-    "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "while", "xor",
-    "xor_eq", "main",
-    // Names of the device headers and of CUDA.
-    "bf16", "f16", "f8e4m3", "f8e5m2", "scalar", "warploom", "Vec", "Threads", "BlockSync", "load",
-    "store", "convert", "threads", "thread", "lane", "item", "row", "column", "shared", "sync",
-    "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "DEVICE", "NULL", "INFINITY", "NAN",
-    "asm_", "exp", "log", "sin", "cos", "tanh", "sqrt", "pow", "floor", "ceil", "round", "min",
-    "max", "abs"};
+// C++ keywords, alternative tokens and macros of the host's headers.
+constexpr llvm::StringLiteral kKeywords[] = {
+    "alignas",  "alignof",   "and",     "and_eq",   "asm",       "assert",   "auto",
+    "bitand",   "bitor",     "bool",    "break",    "case",      "catch",    "char",
+    "class",    "compl",     "concept", "const",    "constexpr", "continue", "decltype",
+    "default",  "delete",    "do",      "double",   "else",      "enum",     "errno",
+    "explicit", "export",    "extern",  "false",    "float",     "for",      "friend",
+    "goto",     "if",        "inline",  "int",      "linux",     "long",     "main",
+    "mutable",  "namespace", "new",     "noexcept", "not",       "not_eq",   "nullptr",
+    "operator", "or",        "or_eq",   "private",  "protected", "public",   "register",
+    "requires", "return",    "short",   "signed",   "sizeof",    "static",   "struct",
+    "switch",   "template",  "this",    "throw",    "true",      "try",      "typedef",
+    "typeid",   "typename",  "union",   "unix",     "unsigned",  "using",    "virtual",
+    "void",     "volatile",  "while",   "xor",      "xor_eq"};
+
+// What the text of kernels itself declares and calls, where that is one lower-case word.
+constexpr llvm::StringLiteral kOwnWords[] = {
+    "batch",       "bf16",       "bitcast", "chunk", "column",  "columns",  "combine", "convert",
+    "count",       "counter",    "d",       "data",  "f16",     "f8e4m3",   "f8e5m2",  "first",
+    "first_query", "flag",       "has",     "head",  "highest", "identity", "index",   "item",
+    "key",         "keys",       "kv_head", "lane",  "last",    "left",     "load",    "lowest",
+    "mask",        "output",     "own_row", "place", "product", "queries",  "query",   "right",
+    "row",         "scalar",     "scratch", "share", "shared",  "shuffle",  "split",   "splits",
+    "staged",      "store",      "sums",    "sync",  "thread",  "threads",  "tile",    "valid",
+    "values",      "visibility", "warploom"};
 
 } // namespace
 
 Names::Names() {
-  for (llvm::StringRef word : kReserved)
+  for (llvm::StringRef word : kKeywords)
+    taken_.insert(word);
+  for (llvm::StringRef word : kOwnWords)
     taken_.insert(word);
 }
 
@@ -35,9 +45,9 @@ std::string Names::fresh(llvm::StringRef base) {
   constexpr size_t kLongest = 48;
   std::string name;
   for (char c : base.take_front(kLongest))
-    name += llvm::isAlnum(c) ? c : '_';
-  // Names that start with '_' or hold "__" belong to the compiler.
-  if (name.empty() || !llvm::isAlpha(name[0]))
+    name += llvm::isAlnum(c) ? llvm::toLower(c) : '_';
+  // Names that start with '_' or hold "__" belong to the compiler, and op_... to the op table.
+  if (name.empty() || !llvm::isAlpha(name[0]) || llvm::StringRef(name).starts_with("op_"))
     name = "v" + name;
   for (size_t place; (place = name.find("__")) != std::string::npos;)
     name.erase(place, 1);

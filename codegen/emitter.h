@@ -8,14 +8,13 @@
 
 namespace warploom {
 
-// The identifiers in use in one kernel. Names of keywords, CUDA's built-ins and the project's
-// device functions are never given out.
+// The identifiers in use in one kernel.
 class Names {
 public:
   Names();
-  // A fresh identifier made from a value's name: other characters than letters, digits and '_'
-  // become
-  // '_', and a number is appended until it is unique.
+  // A fresh identifier made from a value's name, which may be any text: letters in lower case,
+  // anything but letters and digits as '_', a number appended until it is unique. It is no keyword
+  // and no word that kernels themselves use; what they name in more than one word has capitals.
   std::string fresh(llvm::StringRef base);
 
 private:
@@ -24,7 +23,8 @@ private:
 
 class Emitter {
 public:
-  explicit Emitter(Names &names) : names_(names) {}
+  // `depth` is the number of blocks around the text.
+  explicit Emitter(Names &names, unsigned depth = 0) : names_(names), depth_(depth) {}
 
   template <class... Arguments> void line(const char *format, Arguments &&...arguments) {
     append(llvm::formatv(format, std::forward<Arguments>(arguments)...).str());
@@ -71,7 +71,7 @@ private:
 
   Names &names_;
   std::string text_;
-  unsigned depth_ = 0;
+  unsigned depth_;
 };
 
 } // namespace warploom

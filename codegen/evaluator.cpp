@@ -15,6 +15,27 @@
 namespace warploom {
 namespace {
 
+Value resultOf(const Node &node) {
+  return const_cast<Node &>(node).result();
+}
+
+// f32 and f64 are computed as they are stored.
+bool isComputedAsStored(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::f64;
+}
+
+std::string toCompute(DType dtype, const std::string &stored) {
+  return isComputedAsStored(dtype)
+             ? stored
+             : llvm::formatv("convert<{0}>({1})", computeType(dtype), stored).str();
+}
+
+std::string toStorage(DType dtype, const std::string &computed) {
+  return isComputedAsStored(dtype)
+             ? computed
+             : llvm::formatv("convert<{0}>({1})", storageType(dtype), computed).str();
+}
+
 std::string indexKey(const Index &index) {
   return llvm::join(llvm::map_range(index, [](const IndexExpr &place) { return place.str(); }),
                     ", ");
@@ -118,9 +139,15 @@ std::string Evaluator::evaluate(Value value, const Index &index) {
   return memo_[key] = expression;
 }
 
-std::string Evaluator::define(DType dtype, llvm::StringRef base, const std::string &expression) {
-  std::string name = lanes().name(base);
-  lanes().line("const {0} {1} = {2};", computeType(dtype), name, expression);
+std::string Evaluator::define(Value value, const Index &index, const std::string &expression) {
+  // What is the same in every lane is computed once, in front of them.
+  bool varies = width_ == 1 || llvm::any_of(index, [](const IndexExpr &place) {
+                  std::optional<IndexExpr> step = place.coefficientOf("lane");
+                  return !step || step->constant() != 0;
+                });
+  Emitter &where = varies ? lanes() : beforeLanes();
+  std::string name = where.name(value.name());
+  where.line("const {0} {1} = {2};", computeType(value.type().dtype), name, expression);
   return name;
 }
 
@@ -159,7 +186,7 @@ std::string Evaluator::compute(const Node &node, const Index &index) {
           : llvm::formatv("op_{0}<{1}>({2})", spelling(node.op),
                           computeType(node.operands[0].type().dtype), llvm::join(operands, ", "))
                 .str();
-  return define(node.type().dtype, node.results[0].name, expression);
+  return define(resultOf(node), index, expression);
 }
 
 std::string Evaluator::computeCast(const Node &node, const Index &index) {
@@ -169,7 +196,7 @@ std::string Evaluator::computeCast(const Node &node, const Index &index) {
     std::string stored = llvm::formatv("bitcast<{0}>(convert<{1}>({2}))", storageType(to),
                                        storageType(from), operand)
                              .str();
-    return define(to, node.results[0].name,
+    return define(resultOf(node), index,
                   llvm::formatv("convert<{0}>({1})", computeType(to), stored).str());
   }
   // To a wider floating type nothing changes; to a smaller one the value is really rounded.
@@ -180,7 +207,7 @@ std::string Evaluator::computeCast(const Node &node, const Index &index) {
   std::string rounded = llvm::formatv("convert<{0}>({1})", storageType(to), operand).str();
   if (computeType(to) != storageType(to))
     rounded = llvm::formatv("convert<{0}>({1})", computeType(to), rounded).str();
-  return define(to, node.results[0].name, rounded);
+  return define(resultOf(node), index, rounded);
 }
 
 std::string Evaluator::computeRope(const Node &node, const Index &index) {
@@ -207,18 +234,18 @@ std::string Evaluator::computeRope(const Node &node, const Index &index) {
   };
   std::string cosine = angle(1), sine = angle(2);
   std::string turned = llvm::formatv("({0} ? -{1} : {1})", isFirst, partner).str();
-  return define(type.dtype, node.results[0].name,
+  return define(resultOf(node), index,
                 llvm::formatv("{0} * {1} + {2} * {3}", self, cosine, turned, sine).str());
 }
 
 std::string Evaluator::loadStored(Value stored, const Index &index) {
   std::string pointer = kernel_.reads(stored);
   IndexExpr address = addressOf(kernel_, stored, index);
-  llvm::StringRef compute = computeType(stored.type().dtype);
+  DType dtype = stored.type().dtype;
   auto loaded = [&](Emitter &where, const IndexExpr &place) {
     std::string name = where.name(stored.name() + "_element");
-    where.line("const {0} {1} = convert<{0}>(load({2} + {3}));", compute, name, pointer,
-               place.factor());
+    std::string element = llvm::formatv("load({0} + {1})", pointer, place.factor()).str();
+    where.line("const {0} {1} = {2};", computeType(dtype), name, toCompute(dtype, element));
     return name;
   };
   std::optional<IndexExpr> step = width_ > 1 ? address.coefficientOf("lane") : IndexExpr(0);
@@ -230,29 +257,35 @@ std::string Evaluator::loadStored(Value stored, const Index &index) {
   std::string vector = holder_ ? holder_(stored, start, width_) : "";
   if (vector.empty()) {
     vector = beforeLanes().name(stored.name() + "_chunk");
-    beforeLanes().line("const Vec<{0}, {1}> {2} = load<{1}>({3} + {4});",
-                       storageType(stored.type().dtype), width_, vector, pointer, start.factor());
+    beforeLanes().line("const Vec<{0}, {1}> {2} = load<{1}>({3} + {4});", storageType(dtype),
+                       width_, vector, pointer, start.factor());
   }
-  return llvm::formatv("convert<{0}>({1}.lane[lane])", compute, vector).str();
+  return toCompute(dtype, vector + ".lane[lane]");
 }
 
 void Evaluator::storeAt(Value output, const Index &index, const std::string &expression,
                         llvm::StringRef guard) {
   std::string pointer = kernel_.writes(output);
   IndexExpr address = addressOf(kernel_, output, index);
-  llvm::StringRef type = storageType(output.type().dtype);
-  std::string condition = guard.empty() ? "" : ("if (" + guard + ") ").str();
+  DType dtype = output.type().dtype;
+  auto guarded = [&](Emitter &where, const std::string &statement) {
+    if (!guard.empty())
+      where.line("if ({0})", guard);
+    where.line("{0}{1}", guard.empty() ? "" : "  ", statement);
+  };
   std::optional<IndexExpr> step = width_ > 1 ? address.coefficientOf("lane") : std::nullopt;
   if (!step || step->constant() != 1 || !address.without("lane").isMultipleOf(width_)) {
-    lanes().line("{0}store({1} + {2}, convert<{3}>({4}));", condition, pointer, address.factor(),
-                 type, expression);
+    guarded(lanes(), llvm::formatv("store({0} + {1}, {2});", pointer, address.factor(),
+                                   toStorage(dtype, expression))
+                         .str());
     return;
   }
   std::string chunk = beforeLanes().name(output.name() + "_out");
-  beforeLanes().line("Vec<{0}, {1}> {2};", type, width_, chunk);
-  lanes().line("{0}.lane[lane] = convert<{1}>({2});", chunk, type, expression);
-  after_->line("{0}store({1} + {2}, {3});", condition, pointer, address.without("lane").factor(),
-               chunk);
+  beforeLanes().line("Vec<{0}, {1}> {2};", storageType(dtype), width_, chunk);
+  lanes().line("{0}.lane[lane] = {1};", chunk, toStorage(dtype, expression));
+  guarded(*after_,
+          llvm::formatv("store({0} + {1}, {2});", pointer, address.without("lane").factor(), chunk)
+              .str());
 }
 
 void Evaluator::evaluateAndStore(Value output, const Index &index, llvm::StringRef guard) {
@@ -263,18 +296,7 @@ void Evaluator::evaluateAndStore(Value output, const Index &index, llvm::StringR
   // written.
   unsigned axis = *normalizeAxis(node.attributes.integer("axis", -2), index.size());
   Value position = node.operands[2];
-  Index positionIndex = position.type().rank() == 0 ? Index() : Index{index[0]};
-  std::string pointer = kernel_.reads(storedValue(position));
-  std::string start = beforeLanes().name(position.name() + "_start");
-  Emitter &where = width_ == 1 ? lanes() : beforeLanes();
-  Index positionPlace = positionIndex;
-  Value stored = position;
-  while (stored != storedValue(position)) {
-    positionPlace = pulledIndex(kernel_, *stored.node, positionPlace);
-    stored = stored.node->operands[0];
-  }
-  where.line("const {0} {1} = load({2} + {3});", kernel_.indexType(), start, pointer,
-             addressOf(kernel_, stored, positionPlace).factor());
+  std::string start = evaluate(position, position.type().rank() == 0 ? Index() : Index{index[0]});
   IndexExpr place = index[axis] + IndexExpr::variable(start);
   std::string inside = llvm::formatv("{0} >= 0 && {0} < {1}", place.factor(),
                                      kernel_.size(node.type().dims[axis]).factor())
@@ -337,17 +359,23 @@ ForwardIndex forwardIndex(KernelBuilder &kernel, llvm::ArrayRef<const Node *> pa
       index = moved;
     } else if (node->op == Op::slice) {
       Integers starts = node->attributes.integers("starts");
+      Integers steps = node->attributes.integers("steps");
       const Dims &from = node->operands[0].type().dims, &dims = node->type().dims;
       for (unsigned axis = 0; axis < dims.size(); ++axis) {
         if (dims[axis] == from[axis])
           continue;
-        int64_t start = starts[axis], limit = start + dims[axis].constant();
+        int64_t start = starts[axis], step = steps.empty() ? 1 : steps[axis];
+        int64_t limit = start + (dims[axis].constant() - 1) * step + 1;
         std::string place = index[axis].factor();
         if (start > 0)
           require(llvm::formatv("{0} >= {1}", place, start).str());
         if (!(from[axis] == limit))
           require(llvm::formatv("{0} < {1}", place, limit).str());
         index[axis] = index[axis] - IndexExpr(start);
+        if (step == 1)
+          continue;
+        require(mod(index[axis], IndexExpr(step)).factor() + " == 0");
+        index[axis] = floorDiv(index[axis], IndexExpr(step));
       }
     }
   }

@@ -20,7 +20,8 @@ public:
   explicit Evaluator(KernelBuilder &kernel) : kernel_(kernel) {}
 
   // Reads of `value` go to this instead: an accumulator, a row's reduction, an output tile. It
-  // returns a C++ expression of the value's compute type; it may emit lines to lanes().
+  // returns a C++ expression of the value's compute type, which may use the lane only where the
+  // index does; it may emit lines to lanes() then, else to beforeLanes().
   using Provider = std::function<std::string(const Index &index)>;
   void provide(Value value, Provider provider) { providers_[value] = std::move(provider); }
 
@@ -60,7 +61,7 @@ private:
   std::string computeRope(const Node &node, const Index &index);
   std::string computeCast(const Node &node, const Index &index);
   std::string loadStored(Value stored, const Index &index);
-  std::string define(DType dtype, llvm::StringRef base, const std::string &expression);
+  std::string define(Value value, const Index &index, const std::string &expression);
   bool isOwn(Value value) const;
 
   KernelBuilder &kernel_;

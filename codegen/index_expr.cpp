@@ -24,7 +24,7 @@ struct IndexExpr::Factor {
 
   std::optional<int64_t> maximum() const {
     if (kind == Kind::variable)
-      return extent ? std::optional(*extent - multiple) : std::nullopt;
+      return extent ? std::optional((*extent - 1) / multiple * multiple) : std::nullopt;
     if (kind == Kind::remainder)
       return b.constant() ? std::optional(*b.constant() - 1) : std::nullopt;
     std::optional<int64_t> most = a.maximum();
@@ -82,6 +82,8 @@ IndexExpr IndexExpr::ofFactor(FactorPointer factor) {
 }
 
 void IndexExpr::addTerm(Term term) {
+  if (recombine(term))
+    return;
   std::string key = term.key();
   auto place = llvm::lower_bound(terms_, key,
                                  [](const Term &a, const std::string &b) { return a.key() < b; });
@@ -89,6 +91,35 @@ void IndexExpr::addTerm(Term term) {
     terms_.insert(place, std::move(term));
   else if ((place->coefficient += term.coefficient) == 0)
     terms_.erase(place);
+}
+
+// a / b * (b * n) and a % b * n are a * n together: an index that was taken apart and put together
+// again is the position it came from.
+bool IndexExpr::recombine(const Term &term) {
+  if (term.factors.size() != 1 || term.factors[0]->kind == Factor::Kind::variable)
+    return false;
+  const Factor &factor = *term.factors[0];
+  std::optional<int64_t> divisor = factor.b.constant();
+  if (!divisor)
+    return false;
+  bool isQuotient = factor.kind == Factor::Kind::quotient;
+  auto fits = [&](const Term &other) {
+    if (other.factors.size() != 1 || other.factors[0]->kind == Factor::Kind::variable ||
+        other.factors[0]->kind == factor.kind || !(other.factors[0]->a == factor.a) ||
+        !(other.factors[0]->b == factor.b))
+      return false;
+    int64_t quotient = isQuotient ? term.coefficient : other.coefficient;
+    int64_t remainder = isQuotient ? other.coefficient : term.coefficient;
+    return quotient == remainder * *divisor;
+  };
+  auto other = llvm::find_if(terms_, fits);
+  if (other == terms_.end())
+    return false;
+  int64_t times = isQuotient ? other->coefficient : term.coefficient;
+  IndexExpr dividend = factor.a;
+  terms_.erase(other);
+  *this = *this + dividend * IndexExpr(times);
+  return true;
 }
 
 IndexExpr operator+(const IndexExpr &a, const IndexExpr &b) {
@@ -200,6 +231,21 @@ IndexExpr IndexExpr::scaledDown(int64_t divisor) const {
   return scaled;
 }
 
+IndexExpr IndexExpr::undivided(const IndexExpr &a, const IndexExpr &b, bool wantsRemainder) {
+  auto factor = std::make_shared<Factor>();
+  factor->kind = wantsRemainder ? Factor::Kind::remainder : Factor::Kind::quotient;
+  factor->a = a;
+  factor->b = b;
+  // A remainder keeps the common divisors of both sides.
+  if (std::optional<int64_t> divisor = b.constant(); wantsRemainder && divisor) {
+    int64_t common = std::gcd(*divisor, a.constant_);
+    for (const Term &term : a.terms_)
+      common = std::gcd(common, term.multiple());
+    factor->multiple = common;
+  }
+  return ofFactor(std::move(factor));
+}
+
 // a = whole + rest, whole a multiple of b: only the rest is divided. Where a part of the rest is
 // too small to carry into a common divisor of the others and b, it falls out of the quotient and
 // stays in the remainder.
@@ -207,50 +253,50 @@ IndexExpr IndexExpr::quotient(const IndexExpr &a, const IndexExpr &b, bool wants
   std::optional<int64_t> divisor = b.constant();
   IndexExpr whole, rest = a;
   if (divisor) {
-    assert(*divisor > 0 && "division by a positive number");
+    assert(*divisor >= 0 && "division by a positive number");
+    // A dim of extent 0 has no index: any will do.
+    if (*divisor == 0)
+      return 0;
     if (*divisor == 1)
       return wantsRemainder ? IndexExpr(0) : a;
     std::tie(whole, rest) = a.split(*divisor);
     whole = whole.scaledDown(*divisor);
-    bool isNegative = llvm::any_of(rest.terms_, [](const Term &t) { return t.coefficient < 0; });
+    // Without the whole part a difference may be negative, and C++ rounds its quotient up.
+    if (llvm::any_of(rest.terms_, [](const Term &term) { return term.coefficient < 0; }))
+      return undivided(a, b, wantsRemainder);
     std::optional<int64_t> most = rest.maximum();
-    if (!isNegative && most && *most < *divisor)
+    if (most && *most < *divisor)
       return wantsRemainder ? rest : whole;
     for (const Term &term : rest.terms_) {
-      int64_t common = std::gcd(std::abs(term.multiple()), *divisor);
-      if (common <= 1 || isNegative)
+      int64_t common = std::gcd(term.multiple(), *divisor);
+      if (common <= 1)
         continue;
       // By the multiple a variable is known to be of, not only by its coefficient.
       IndexExpr large, small(rest.constant_ % common);
       large.constant_ = rest.constant_ - small.constant_;
-      bool divides = true;
+      bool scales = true;
       for (const Term &other : rest.terms_) {
         bool isLarge = other.multiple() % common == 0;
-        divides &= !isLarge || other.coefficient % common == 0;
+        scales &= !isLarge || other.coefficient % common == 0;
         (isLarge ? large : small).addTerm(other);
       }
       std::optional<int64_t> smallMost = small.maximum();
-      if (!divides || !smallMost || *smallMost >= common || small.constant() == 0)
+      if (!smallMost || *smallMost >= common || (small.constant() == 0 && !scales))
         continue;
-      IndexExpr down = large.scaledDown(common), by(*divisor / common);
-      return wantsRemainder ? mod(down, by) * IndexExpr(common) + small
-                            : whole + floorDiv(down, by);
+      IndexExpr by = b;
+      if (scales) {
+        large = large.scaledDown(common);
+        by = IndexExpr(*divisor / common);
+      } else {
+        common = 1;
+      }
+      return wantsRemainder ? mod(large, by) * IndexExpr(common) + small
+                            : whole + floorDiv(large, by);
     }
   } else if (a.constant() == 0) {
     return 0;
   }
-  auto factor = std::make_shared<Factor>();
-  factor->kind = wantsRemainder ? Factor::Kind::remainder : Factor::Kind::quotient;
-  factor->a = rest;
-  factor->b = b;
-  // A remainder keeps the common divisors of both sides.
-  if (wantsRemainder && divisor) {
-    int64_t common = *divisor;
-    for (const Term &term : rest.terms_)
-      common = std::gcd(common, std::abs(term.multiple()));
-    factor->multiple = std::gcd(common, rest.constant_ == 0 ? common : rest.constant_);
-  }
-  IndexExpr result = ofFactor(std::move(factor));
+  IndexExpr result = undivided(rest, b, wantsRemainder);
   return wantsRemainder ? result : whole + result;
 }
 

@@ -2,6 +2,7 @@
 // simplified by what is known of their ranges.
 #pragma once
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -58,8 +59,10 @@ private:
   };
 
   void addTerm(Term term);
+  bool recombine(const Term &term);
   static IndexExpr ofFactor(FactorPointer factor);
   static IndexExpr quotient(const IndexExpr &a, const IndexExpr &b, bool wantsRemainder);
+  static IndexExpr undivided(const IndexExpr &a, const IndexExpr &b, bool wantsRemainder);
   IndexExpr scaledDown(int64_t divisor) const;
   // Splits into (multiples of divisor, rest).
   std::pair<IndexExpr, IndexExpr> split(int64_t divisor) const;
@@ -68,6 +71,9 @@ private:
   llvm::SmallVector<Term, 3> terms_; // sorted by key
   int64_t constant_ = 0;
 };
+
+IndexExpr floorDiv(const IndexExpr &a, const IndexExpr &b);
+IndexExpr mod(const IndexExpr &a, const IndexExpr &b);
 
 using Index = llvm::SmallVector<IndexExpr, 4>;
 

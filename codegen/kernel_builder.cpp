@@ -80,11 +80,15 @@ llvm::StringRef computeType(DType dtype) {
 
 KernelBuilder::KernelBuilder(const KernelContext &context, const Group &group)
     : context_(context), group_(group), prelude_(names_) {
-  openBody();
+  bodies_.push_back(std::make_unique<Emitter>(names_, 1));
   auto widen = [&](Value stored) {
     const Buffer &buffer = context.buffers.buffers()[context.buffers.of(stored)];
     if (mayExceedInt(buffer.bytes))
       indexType_ = "int64_t";
+    // Parameters have the plain names; what is computed on the way is numbered.
+    std::string &name = nameOfBuffer_[context.buffers.of(stored)];
+    if (name.empty())
+      name = names_.fresh(stored.name());
   };
   llvm::for_each(group.inputs, widen);
   llvm::for_each(group.outputs, widen);
@@ -97,7 +101,8 @@ std::string KernelBuilder::pointer(unsigned buffer, llvm::StringRef type, bool i
     Parameter parameter;
     parameter.argument.kind = KernelArgument::Kind::buffer;
     parameter.argument.buffer = buffer;
-    parameter.argument.name = names_.fresh(base);
+    std::string known = nameOfBuffer_.lookup(buffer);
+    parameter.argument.name = known.empty() ? names_.fresh(base) : known;
     parameters_.push_back(std::move(parameter));
   }
   Parameter &parameter = parameters_[entry->second];
@@ -185,9 +190,9 @@ Kernel KernelBuilder::finish(std::array<SizeExpr, 3> grid, unsigned blockThreads
   }
   head += "using namespace warploom;\n\n" + prelude_.str();
 
-  auto declarations = llvm::map_range(
-      parameters_, [](const Parameter &parameter) { return parameter.declaration; });
-  std::string signature = llvm::join(declarations, ", ");
+  std::string signature;
+  for (const Parameter &parameter : parameters_)
+    signature += (signature.empty() ? "\n    " : ",\n    ") + parameter.declaration;
   std::string bounds = std::to_string(blockThreads);
   if (minBlocksPerMultiprocessor > 1)
     bounds += ", " + std::to_string(minBlocksPerMultiprocessor);

@@ -74,6 +74,7 @@ private:
   std::vector<std::unique_ptr<Emitter>> bodies_;
   llvm::StringRef indexType_ = "int";
   std::vector<Parameter> parameters_;
+  llvm::DenseMap<unsigned, std::string> nameOfBuffer_;
   llvm::DenseMap<unsigned, unsigned> parameterOfBuffer_;
   llvm::StringMap<std::string> parameterOfSize_;
   llvm::SmallVector<std::string, 3> includes_;

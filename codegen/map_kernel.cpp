@@ -20,8 +20,11 @@ Value carrierOf(Value output) {
 llvm::Expected<Kernel> emitMapKernel(const KernelContext &context, const Group &group) {
   KernelBuilder kernel(context, group);
   // Every output has the same number of elements; each is stored in the order of its own shape.
-  llvm::SmallVector<Value, 8> touched(group.inputs);
-  touched.append(group.outputs.begin(), group.outputs.end());
+  // Inputs without a dim to run along, such as positions of updates, bound no access.
+  llvm::SmallVector<Value, 8> touched(group.outputs.begin(), group.outputs.end());
+  llvm::copy_if(group.inputs, std::back_inserter(touched), [](Value input) {
+    return input.type().rank() > 0 && !(input.type().dims.back() == 1);
+  });
   unsigned width = 16;
   for (Value output : group.outputs) {
     Value carrier = carrierOf(output);
@@ -32,15 +35,14 @@ llvm::Expected<Kernel> emitMapKernel(const KernelContext &context, const Group &
   SizeExpr chunks = ceilDiv(elements, SizeExpr(width));
 
   Emitter &text = kernel.body();
-  std::string chunk = text.name("chunk");
-  text.line("const {0} {1} = {0}(blockIndex()) * {2} + threadIndex();", kernel.indexType(), chunk,
+  text.line("const {0} chunk = {0}(blockIndex()) * {1} + threadIndex();", kernel.indexType(),
             kThreads);
-  text.line("if ({0} >= {1})", chunk, kernel.size(chunks).str());
+  text.line("if (chunk >= {0})", kernel.size(chunks).str());
   text.line("  return;");
   Evaluator evaluator(kernel);
   evaluator.beginLanes(width);
   IndexExpr position =
-      IndexExpr::variable(chunk, chunks.constant()) * IndexExpr(width) + evaluator.laneVariable();
+      IndexExpr::variable("chunk", chunks.constant()) * IndexExpr(width) + evaluator.laneVariable();
   for (Value output : group.outputs)
     evaluator.evaluateAndStore(output, delinearize(position, extentsOf(kernel, carrierOf(output))));
   evaluator.endLanes();

@@ -11,7 +11,8 @@ llvm::Expected<Kernel> emitRowKernel(const KernelContext &context, const Group &
   RowShape shape = rowShape(nodes);
   llvm::SmallVector<Value, 8> values(group.inputs);
   values.append(group.outputs.begin(), group.outputs.end());
-  RowSchedule schedule = scheduleRow(shape, values, context.target.maxThreadsPerBlock);
+  RowSchedule schedule =
+      scheduleRow(shape, values, context.target.maxThreadsPerBlock, context.target.multiprocessors);
   SizeExpr rows = shape.rows();
 
   Emitter &text = kernel.body();
@@ -19,18 +20,16 @@ llvm::Expected<Kernel> emitRowKernel(const KernelContext &context, const Group &
   text.line("const Threads threads = {{threadIndex(), {0}};", schedule.blockThreads());
   text.line("const BlockSync sync;");
   text.line("char *scratch = sharedMemory();");
-  std::string row = text.name("row");
   IndexExpr count = kernel.size(rows);
   if (schedule.rowsPerBlock == 1) {
     text.line("const int thread = threads.index;");
-    text.line("const {0} {1} = blockIndex();", type, row);
+    text.line("const {0} row = blockIndex();", type);
   } else {
     // Rows past the end repeat the last one, since a shuffle needs every lane.
     text.line("const int thread = threads.index % {0};", schedule.threadsPerRow);
-    std::string own = text.name("own_row");
-    text.line("const {0} {1} = {0}(blockIndex()) * {2} + threads.index / {3};", type, own,
+    text.line("const {0} own_row = {0}(blockIndex()) * {1} + threads.index / {2};", type,
               schedule.rowsPerBlock, schedule.threadsPerRow);
-    text.line("const {0} {1} = {2} < {3} ? {2} : {4};", type, row, own, count.str(),
+    text.line("const {0} row = own_row < {1} ? own_row : {2};", type, count.str(),
               (count - IndexExpr(1)).str());
   }
 
@@ -39,7 +38,7 @@ llvm::Expected<Kernel> emitRowKernel(const KernelContext &context, const Group &
     uses.push_back(
         {output, [output](Evaluator &evaluator, const Index &index, const std::string &expression,
                           const IndexExpr &) { evaluator.storeAt(output, index, expression); }});
-  emitRowPhases(kernel, nodes, schedule, shape, IndexExpr::variable(row, rows.constant()), uses);
+  emitRowPhases(kernel, nodes, schedule, shape, IndexExpr::variable("row", rows.constant()), uses);
   return kernel.finish({ceilDiv(rows, SizeExpr(schedule.rowsPerBlock)), SizeExpr(1), SizeExpr(1)},
                        schedule.blockThreads(), schedule.sharedBytes());
 }

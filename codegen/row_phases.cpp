@@ -92,9 +92,8 @@ private:
     Emitter &text = kernel_.body();
     unsigned step = schedule_.threadsPerRow * schedule_.width;
     std::optional<int64_t> columns = columns_.constant();
-    bool isExact = columns && *columns % step == 0;
-    std::string column = text.name("column");
-    IndexExpr variable = IndexExpr::variable(column, columns, schedule_.width);
+    bool isExact = columns && *columns > 0 && *columns % step == 0;
+    IndexExpr variable = IndexExpr::variable("column", columns, schedule_.width);
     auto chunk = [&] {
       evaluator_.beginLanes(schedule_.width);
       body(indexAt(variable + evaluator_.laneVariable()), variable);
@@ -103,18 +102,18 @@ private:
     std::string start =
         schedule_.width == 1 ? "thread" : llvm::formatv("thread * {0}", schedule_.width).str();
     if (!schedule_.isHeld) {
-      auto loop = text.block("for ({0} {1} = {2}; {1} < {3}; {1} += {4})", kernel_.indexType(),
-                             column, start, columns_.str(), step);
+      auto loop = text.block("for ({0} column = {1}; column < {2}; column += {3})",
+                             kernel_.indexType(), start, columns_.str(), step);
       chunk();
       return;
     }
     text.line("#pragma unroll");
     auto loop = text.block("for (int item = 0; item < {0}; ++item)", schedule_.items);
-    text.line("const int {0} = {1} + item * {2};", column, start, step);
+    text.line("const int column = {0} + item * {1};", start, step);
     if (isExact) {
       chunk();
     } else {
-      auto inside = text.block("if ({0} < {1})", column, columns_.str());
+      auto inside = text.block("if (column < {0})", columns_.str());
       chunk();
     }
   }
@@ -190,10 +189,12 @@ private:
     if (phases_ < 2 || stored.type().dims != shape_.dims)
       return "";
     std::string pointer = kernel_.reads(stored);
-    auto [entry, isNew] = holders_.try_emplace(stored);
+    // One value may be read at several places of a row, through views.
+    std::string key = pointer + " + " + address.str();
+    auto [entry, isNew] = holders_.try_emplace(key);
     if (isNew) {
       if (phase_ > 0) {
-        holders_.erase(stored);
+        holders_.erase(key);
         return "";
       }
       entry->second = kernel_.names().fresh(stored.name() + "_held");
@@ -215,7 +216,7 @@ private:
   Evaluator evaluator_;
   IndexExpr columns_;
   unsigned phase_ = 0, phases_ = 1, reductions_ = 0;
-  llvm::DenseMap<Value, std::string> holders_;
+  llvm::StringMap<std::string> holders_;
   std::vector<std::string> holderDeclarations_;
 };
 
@@ -242,7 +243,8 @@ RowShape rowShape(llvm::ArrayRef<const Node *> nodes) {
   return {reduction->operands[0].type().dims, reducedAxes(*reduction)};
 }
 
-RowSchedule scheduleRow(const RowShape &shape, llvm::ArrayRef<Value> values, unsigned maxThreads) {
+RowSchedule scheduleRow(const RowShape &shape, llvm::ArrayRef<Value> values, unsigned maxThreads,
+                        unsigned multiprocessors) {
   RowSchedule schedule;
   std::optional<int64_t> columns = shape.columns().constant();
   unsigned rank = shape.dims.size();
@@ -262,8 +264,11 @@ RowSchedule scheduleRow(const RowShape &shape, llvm::ArrayRef<Value> values, uns
     return schedule;
   }
   int64_t chunks = std::max<int64_t>(1, llvm::divideCeil(*columns, schedule.width));
-  // About four chunks in flight per thread hide the memory's latency.
-  uint64_t wanted = llvm::PowerOf2Ceil(llvm::divideCeil(chunks, 4));
+  // About four chunks in flight per thread hide the memory's latency; where the rows do not fill
+  // the GPU, more threads do.
+  std::optional<int64_t> rows = shape.rows().constant();
+  unsigned inFlight = rows && *rows <= multiprocessors ? 1 : 4;
+  uint64_t wanted = llvm::PowerOf2Ceil(llvm::divideCeil(chunks, inFlight));
   schedule.threadsPerRow = std::clamp<uint64_t>(wanted, 1, maxThreads);
   if (schedule.threadsPerRow <= 32)
     schedule.rowsPerBlock = std::max(1u, std::min(128u, maxThreads) / schedule.threadsPerRow);

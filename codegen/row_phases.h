@@ -28,8 +28,10 @@ struct RowShape {
 
 RowShape rowShape(llvm::ArrayRef<const Node *> nodes);
 
-// Threads and registers for a row; `maxThreads` bounds threadsPerRow (a matmul's block).
-RowSchedule scheduleRow(const RowShape &shape, llvm::ArrayRef<Value> values, unsigned maxThreads);
+// Threads and registers for a row; `maxThreads` bounds threadsPerRow (a matmul's block), and up to
+// `multiprocessors` rows are few.
+RowSchedule scheduleRow(const RowShape &shape, llvm::ArrayRef<Value> values, unsigned maxThreads,
+                        unsigned multiprocessors = 0);
 
 // What is done with an element of the row once every reduction is known.
 struct RowUse {

@@ -117,13 +117,35 @@ bool Clusters::leadsThroughThird(Unit from, Unit to, unsigned limit) const {
   return false;
 }
 
+// The threads of a kernel run in no order: none may read what another updates in place.
+bool Clusters::readsWhatItUpdates(llvm::ArrayRef<Node *> a, llvm::ArrayRef<Node *> b) {
+  llvm::SmallVector<Node *, 16> nodes(a);
+  llvm::append_range(nodes, b);
+  return llvm::any_of(nodes, [&](const Node *update) {
+    if (kind(update->op) != OpKind::update)
+      return false;
+    Value updated = updatedArgument(update->operands[0]);
+    return llvm::any_of(nodes, [&](const Node *reader) {
+      return llvm::any_of(llvm::drop_begin(reader->operands, reader == update), [&](Value operand) {
+        return updatedArgument(storedValue(operand)) == updated;
+      });
+    });
+  });
+}
+
 bool Clusters::canAdd(unsigned cluster, const Node *node) const {
+  const std::vector<Node *> &nodes = clusters_[cluster].nodes;
+  if (readsWhatItUpdates(nodes, const_cast<Node *>(node)))
+    return false;
   unsigned limit = std::max(clusters_[cluster].last, position_.at(node));
   Unit a(nullptr, cluster), b(node, kNone);
   return !leadsThroughThird(a, b, limit) && !leadsThroughThird(b, a, limit);
 }
 
 bool Clusters::canMerge(unsigned a, unsigned b) const {
+  const std::vector<Node *> &nodesA = clusters_[a].nodes, &nodesB = clusters_[b].nodes;
+  if (readsWhatItUpdates(nodesA, nodesB))
+    return false;
   unsigned limit = std::max(clusters_[a].last, clusters_[b].last);
   Unit unitA(nullptr, a), unitB(nullptr, b);
   return !leadsThroughThird(unitA, unitB, limit) && !leadsThroughThird(unitB, unitA, limit);

@@ -47,7 +47,7 @@ public:
   bool isReturned(const Node *node) const { return returned_.contains(node); }
 
   // Whether a cluster and a node, or two clusters, can be one kernel: no path between them leads
-  // through a third.
+  // through a third, and nothing in it reads what something in it updates in place.
   bool canAdd(unsigned cluster, const Node *node) const;
   bool canMerge(unsigned a, unsigned b) const;
 
@@ -58,6 +58,7 @@ private:
   // Clusters and unclustered nodes as one graph: a unit is a cluster, or a node without one.
   using Unit = std::pair<const Node *, unsigned>;
   Unit unit(const Node *node) const;
+  static bool readsWhatItUpdates(llvm::ArrayRef<Node *> a, llvm::ArrayRef<Node *> b);
   bool leadsThroughThird(Unit from, Unit to, unsigned limit) const;
   llvm::SmallVector<Unit, 8> successors(Unit from) const;
 

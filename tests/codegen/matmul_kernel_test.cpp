@@ -86,7 +86,7 @@ graph @g(%Side: bf16[4, 64], %tile: bf16[64, 96]) -> (bf16[4, 96]) {
   %sums = matmul(%Side, %tile)
   return %sums
 })");
-  EXPECT_THAT(source, HasSubstr("Side_1"));
+  EXPECT_THAT(source, HasSubstr("*__restrict__ side,"));
   EXPECT_THAT(source, HasSubstr("tile_1"));
   EXPECT_THAT(source, HasSubstr("sums_1"));
 }
