@@ -193,9 +193,8 @@ Kernel KernelBuilder::finish(std::array<SizeExpr, 3> grid, unsigned blockThreads
   std::string signature;
   for (const Parameter &parameter : parameters_)
     signature += (signature.empty() ? "\n    " : ",\n    ") + parameter.declaration;
-  std::string bounds = std::to_string(blockThreads);
-  if (minBlocksPerMultiprocessor > 1)
-    bounds += ", " + std::to_string(minBlocksPerMultiprocessor);
+  // Without the second number ptxas aims at several blocks, and spills to reach them.
+  std::string bounds = llvm::formatv("{0}, {1}", blockThreads, minBlocksPerMultiprocessor).str();
   std::string text = "(" + signature + ") {\n" + body().str() + "}\n";
   uint64_t hash = llvm::xxh3_64bits(head + bounds + text);
   kernel.name = llvm::formatv("{0}_{1:x-8}", opList(group_), uint32_t(hash)).str();

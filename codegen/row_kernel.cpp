@@ -5,6 +5,9 @@
 
 namespace warploom {
 
+// Of a block; each then has 128 registers, where more threads would have 64 and spill.
+constexpr unsigned kMostThreads = 512;
+
 llvm::Expected<Kernel> emitRowKernel(const KernelContext &context, const Group &group) {
   KernelBuilder kernel(context, group);
   llvm::SmallVector<const Node *, 8> nodes(group.nodes.begin(), group.nodes.end());
@@ -12,7 +15,8 @@ llvm::Expected<Kernel> emitRowKernel(const KernelContext &context, const Group &
   llvm::SmallVector<Value, 8> values(group.inputs);
   values.append(group.outputs.begin(), group.outputs.end());
   RowSchedule schedule =
-      scheduleRow(shape, values, context.target.maxThreadsPerBlock, context.target.multiprocessors);
+      scheduleRow(shape, values, std::min(kMostThreads, context.target.maxThreadsPerBlock),
+                  context.target.multiprocessors);
   SizeExpr rows = shape.rows();
 
   Emitter &text = kernel.body();

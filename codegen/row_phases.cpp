@@ -273,8 +273,8 @@ RowSchedule scheduleRow(const RowShape &shape, llvm::ArrayRef<Value> values, uns
   if (schedule.threadsPerRow <= 32)
     schedule.rowsPerBlock = std::max(1u, std::min(128u, maxThreads) / schedule.threadsPerRow);
   schedule.items = llvm::divideCeil(chunks, schedule.threadsPerRow);
-  // A thread of a block of 1024 has 64 registers: half of them may hold the row.
-  unsigned budget = schedule.threadsPerRow >= 1024 ? 128 : 256;
+  // Bytes of registers that may hold the row.
+  constexpr unsigned budget = 256;
   schedule.isHeld =
       schedule.items <= 16 && schedule.items * schedule.width * std::max(heldBytes, 2u) <= budget;
   return schedule;
