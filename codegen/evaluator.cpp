@@ -136,7 +136,23 @@ std::string Evaluator::evaluate(Value value, const Index &index) {
   std::string expression = provider != providers_.end() ? provider->second(index)
                            : isOwn(value)               ? compute(*value.node, index)
                                                         : loadStored(value, index);
+  if (isUsedAsStored(value))
+    expression = define(value, index,
+                        toCompute(value.type().dtype, toStorage(value.type().dtype, expression)));
   return memo_[key] = expression;
+}
+
+// What is stored and also used in the kernel is one value: its use sees the rounding of the store.
+bool Evaluator::isUsedAsStored(Value value) const {
+  const Group &group = kernel_.group();
+  DType dtype = value.type().dtype;
+  if (computeType(dtype) == storageType(dtype) || !llvm::is_contained(group.outputs, value))
+    return false;
+  return llvm::any_of(group.nodes, [&](const Node *node) {
+    return kind(node->op) != OpKind::update && llvm::any_of(node->operands, [&](Value operand) {
+             return storedValue(operand) == value;
+           });
+  });
 }
 
 std::string Evaluator::define(Value value, const Index &index, const std::string &expression) {

@@ -63,6 +63,7 @@ private:
   std::string loadStored(Value stored, const Index &index);
   std::string define(Value value, const Index &index, const std::string &expression);
   bool isOwn(Value value) const;
+  bool isUsedAsStored(Value value) const;
 
   KernelBuilder &kernel_;
   llvm::DenseMap<Value, Provider> providers_;

@@ -105,6 +105,7 @@ struct CheckOptions {
   uint64_t seed = 1;
   double scale = 1;
   double tolerance = 0; // relative L2 and maximum; 0: from the result's dtype
+  bool roundToStorage = false; // the interpreter rounds every value, as op-by-op execution does
   unsigned runs = 2;    // one executable, launched so often
   std::function<void(std::vector<Tensor> &)> arrange; // edits the random arguments
 };
@@ -129,8 +130,10 @@ inline void expectMatchesInterpreter(llvm::StringRef text, const CheckOptions &o
         randomTensor(argument.value.type(), options.symbols, random, options.scale));
   if (options.arrange)
     options.arrange(arguments);
+  InterpretOptions interpretOptions;
+  interpretOptions.roundToStorage = options.roundToStorage;
   Interpretation expected =
-      llvm::cantFail(interpret(graph, arguments, options.symbols));
+      llvm::cantFail(interpret(graph, arguments, options.symbols, interpretOptions));
 
   std::unique_ptr<Device> device = llvm::cantFail(openSimulator({options.seed}));
   llvm::Expected<std::unique_ptr<Executable>> loaded =

@@ -120,6 +120,22 @@ graph @g(%x: bf16[5, 96], %r: bf16[5, 96], %g: bf16[96]) -> (bf16[5, 96], bf16[5
 })");
 }
 
+// The row's mean is subtracted from what was stored: the sum of the difference is that of the rounding.
+TEST(RowKernel, UsesTheValueThatItStores) {
+  CheckOptions options;
+  options.tolerance = 1e-6;
+  options.roundToStorage = true;
+  expectMatchesInterpreter(R"(
+graph @g(%x: bf16[4, 64], %r: bf16[4, 64]) -> (bf16[4, 64], f32[4, 64]) {
+  %s = add(%x, %r)
+  %wide = cast(%s) {to = f32}
+  %m = reduce_max(%wide) {axes = [1], keepdims = true}
+  %y = sub(%wide, %m)
+  return %s, %y
+})",
+                           options);
+}
+
 TEST(RowKernel, PropagatesNaNAndSurvivesLargeNumbers) {
   CheckOptions options;
   options.arrange = [](std::vector<Tensor> &arguments) {
