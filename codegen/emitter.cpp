@@ -8,18 +8,25 @@ namespace {
 
 // C++ keywords, alternative tokens and macros of the host's headers.
 constexpr llvm::StringLiteral kKeywords[] = {
-    "alignas",  "alignof",   "and",     "and_eq",   "asm",       "assert",   "auto",
-    "bitand",   "bitor",     "bool",    "break",    "case",      "catch",    "char",
-    "class",    "compl",     "concept", "const",    "constexpr", "continue", "decltype",
-    "default",  "delete",    "do",      "double",   "else",      "enum",     "errno",
-    "explicit", "export",    "extern",  "false",    "float",     "for",      "friend",
-    "goto",     "if",        "inline",  "int",      "linux",     "long",     "main",
-    "mutable",  "namespace", "new",     "noexcept", "not",       "not_eq",   "nullptr",
-    "operator", "or",        "or_eq",   "private",  "protected", "public",   "register",
-    "requires", "return",    "short",   "signed",   "sizeof",    "static",   "struct",
-    "switch",   "template",  "this",    "throw",    "true",      "try",      "typedef",
-    "typeid",   "typename",  "union",   "unix",     "unsigned",  "using",    "virtual",
-    "void",     "volatile",  "while",   "xor",      "xor_eq"};
+    "alignas",     "alignof",      "and",        "and_eq",       "asm",
+    "assert",      "auto",         "bitand",     "bitor",        "bool",
+    "break",       "case",         "catch",      "char",         "class",
+    "compl",       "concept",      "const_cast", "dynamic_cast", "reinterpret_cast",
+    "static_cast", "maybe_unused", "int8_t",     "int16_t",      "int32_t",
+    "int64_t",     "uint8_t",      "uint16_t",   "uint32_t",     "uint64_t",
+    "const",       "constexpr",    "continue",   "decltype",     "default",
+    "delete",      "do",           "double",     "else",         "enum",
+    "errno",       "explicit",     "export",     "extern",       "false",
+    "float",       "for",          "friend",     "goto",         "if",
+    "inline",      "int",          "linux",      "long",         "main",
+    "mutable",     "namespace",    "new",        "noexcept",     "not",
+    "not_eq",      "nullptr",      "operator",   "or",           "or_eq",
+    "private",     "protected",    "public",     "register",     "requires",
+    "return",      "short",        "signed",     "sizeof",       "static",
+    "struct",      "switch",       "template",   "this",         "throw",
+    "true",        "try",          "typedef",    "typeid",       "typename",
+    "union",       "unix",         "unsigned",   "using",        "virtual",
+    "void",        "volatile",     "while",      "xor",          "xor_eq"};
 
 // What the text of kernels itself declares and calls, where that is one lower-case word.
 constexpr llvm::StringLiteral kOwnWords[] = {

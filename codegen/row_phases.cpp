@@ -190,7 +190,7 @@ private:
       return "";
     std::string pointer = kernel_.reads(stored);
     // One value may be read at several places of a row, through views.
-    std::string key = pointer + " + " + address.str();
+    std::string key = elementAt(pointer, address);
     auto [entry, isNew] = holders_.try_emplace(key);
     if (isNew) {
       if (phase_ > 0) {
@@ -204,8 +204,7 @@ private:
                                         .str());
     }
     if (phase_ == 0)
-      evaluator_.beforeLanes().line("{0}[item] = load<{1}>({2} + {3});", entry->second, width,
-                                    pointer, address.factor());
+      evaluator_.beforeLanes().line("{0}[item] = load<{1}>({2});", entry->second, width, key);
     return entry->second + "[item]";
   }
 

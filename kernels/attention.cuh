@@ -1,5 +1,5 @@
-// What the attention bodies share: operands in memory, what a query may see, and softmax in powers of
-// two.
+// What the attention bodies share: operands in memory, what a query may see, and softmax in powers
+// of two.
 #pragma once
 
 #include "kernels/tile.cuh"
@@ -35,7 +35,9 @@ struct NoMask {
 };
 
 // Scores are kept times log2(e), so that a power of two is their exponential.
-template <class C> DEVICE C log2OfE() { return C(1.4426950408889634074); }
+template <class C> DEVICE C log2OfE() {
+  return C(1.4426950408889634074);
+}
 
 // exp2(score - largest), where a row that has seen nothing (largest is -infinity) gives 0.
 template <class C> DEVICE C powerBelow(C score, C largest) {
@@ -43,7 +45,9 @@ template <class C> DEVICE C powerBelow(C score, C largest) {
 }
 
 // The larger one; a NaN score does not become the largest, it makes the row's sum NaN instead.
-template <class C> DEVICE C largerScore(C a, C b) { return b > a ? b : a; }
+template <class C> DEVICE C largerScore(C a, C b) {
+  return b > a ? b : a;
+}
 
 // Outputs in shared memory, row-major; what an epilogue reads.
 template <class C> struct AttentionOutput {

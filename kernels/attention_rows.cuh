@@ -1,6 +1,6 @@
-// Attention of a few query rows that share keys and values: decode, and any type without matrix units.
-// Keys and values are streamed once for all rows; the lanes of a warp share out the head, its groups
-// of lanes the keys.
+// Attention of a few query rows that share keys and values: decode, and any type without matrix
+// units. Keys and values are streamed once for all rows; the lanes of a warp share out the head,
+// its groups of lanes the keys.
 #pragma once
 
 #include "kernels/attention.cuh"
@@ -45,9 +45,10 @@ DEVICE void loadHead(Compute<T> (&out)[Shape::perLane], const T *row, int lane, 
   }
 }
 
-// Attends to keys [first, last) and leaves, for each row, the largest score, the sum and the weighted
-// values over them in part[row * partElements ...]; all threads may read them on return. `place(row)`
-// gives .head, .query and .data (the query's elements, null for a row that does not exist).
+// Attends to keys [first, last) and leaves, for each row, the largest score, the sum and the
+// weighted values over them in part[row * partElements ...]; all threads may read them on return.
+// `place(row)` gives .head, .query and .data (the query's elements, null for a row that does not
+// exist).
 template <class Shape, class T, class Place, class Mask, class Sync>
 DEVICE Compute<T> *attendToKeys(Threads threads, char *shared, Place place, HeadRows<T> keys,
                                 HeadRows<T> values, int first, int last, Visibility visibility,
@@ -155,11 +156,14 @@ DEVICE C addParts(int count, int element, Fetch fetch, C &largest, C &sum) {
 }
 
 // What a row's mix and sum give: 0 where nothing was seen.
-template <class C> DEVICE C normalized(C mix, C sum) { return sum == C(0) ? C(0) : mix / sum; }
+template <class C> DEVICE C normalized(C mix, C sum) {
+  return sum == C(0) ? C(0) : mix / sum;
+}
 
 // All rows over keys [first, last). With splits > 1 this is one of that many parts: parts meet in
 // `scratch` (splits * rows * partElements for this head), and the last block to come, by `counter`,
-// adds them in their order and leaves the counter at zero. Returns whether `output` holds the result.
+// adds them in their order and leaves the counter at zero. Returns whether `output` holds the
+// result.
 template <class Shape, class T, class Place, class Mask, class Sync>
 DEVICE bool attentionRows(Threads threads, char *shared, Place place, HeadRows<T> keys,
                           HeadRows<T> values, int first, int last, Visibility visibility,
@@ -171,7 +175,8 @@ DEVICE bool attentionRows(Threads threads, char *shared, Place place, HeadRows<T
                                  scale, mask, sync);
   output = {parts + Shape::groups * rows * size, headDim};
   auto own = [&](int row) {
-    return [=](int part, int element) { return load(parts + (part * rows + row) * size + element); };
+    return
+        [=](int part, int element) { return load(parts + (part * rows + row) * size + element); };
   };
 #pragma unroll 1
   for (int index = threads.index; index < rows * headDim; index += threads.count) {

@@ -1,6 +1,6 @@
 // Attention of many queries on the matrix units: a tile of queries walks over tiles of keys with an
-// online softmax, in the manner of FlashAttention-2 (Dao, 2023, algorithm 1). Scores and sums are f32;
-// the weights are rounded to T for their product with the values.
+// online softmax, in the manner of FlashAttention-2 (Dao, 2023, algorithm 1). Scores and sums are
+// f32; the weights are rounded to T for their product with the values.
 #pragma once
 
 #include "kernels/attention.cuh"
@@ -35,17 +35,17 @@ DEVICE void copyRows(Threads threads, T *staged, HeadRows<T> rows, int first, in
   }
 }
 
-// The output of queries [firstQuery, firstQuery + 64) of one head; all threads may read it on return.
-// Rows past the last query are not meaningful. Strides and data are aligned to 16 bytes.
+// The output of queries [firstQuery, firstQuery + 64) of one head; all threads may read it on
+// return. Rows past the last query are not meaningful. Strides and data are aligned to 16 bytes.
 template <class Shape, class T, class Mask, class Sync>
 DEVICE AttentionOutput<float> attentionTile(Threads threads, char *shared, int head, int firstQuery,
                                             HeadRows<T> queries, HeadRows<T> keys,
                                             HeadRows<T> values, Visibility visibility, float scale,
                                             Mask mask, Sync sync) {
   constexpr int headDim = Shape::headDim;
-  constexpr int steps = headDim / 16;         // of the matrix unit along the head
-  constexpr int keyBlocks = Shape::keys / 8;  // columns of scores
-  constexpr int valueBlocks = headDim / 8;    // columns of the output
+  constexpr int steps = headDim / 16;        // of the matrix unit along the head
+  constexpr int keyBlocks = Shape::keys / 8; // columns of scores
+  constexpr int valueBlocks = headDim / 8;   // columns of the output
   T *stagedQueries = reinterpret_cast<T *>(shared);
   T *stagedKeys = stagedQueries + Shape::queries * Shape::pitch;
   T *stagedValues = stagedKeys + 2 * Shape::keys * Shape::pitch;
@@ -107,7 +107,8 @@ DEVICE AttentionOutput<float> attentionTile(Threads threads, char *shared, int h
         int asking = row + index / 2 * 8;
         float &value = score[block][index];
         bool seen = asking < visibility.queries && visibility.sees(asking, at);
-        value = seen ? (value * scale + mask(head, asking, at)) * log2OfE<float>() : lowest<float>();
+        value =
+            seen ? (value * scale + mask(head, asking, at)) * log2OfE<float>() : lowest<float>();
         top[index / 2] = largerScore(top[index / 2], value);
       }
 #pragma unroll

@@ -28,11 +28,21 @@ typedef unsigned long uint64_t;
 namespace warploom {
 
 // Identity. Grids and blocks are one-dimensional in x for threads, up to three for blocks.
-DEVICE int threadIndex() { return threadIdx.x; }
-DEVICE int blockIndex() { return blockIdx.x; }
-DEVICE int blockIndexY() { return blockIdx.y; }
-DEVICE int blockIndexZ() { return blockIdx.z; }
-DEVICE int blockCount() { return gridDim.x; }
+DEVICE int threadIndex() {
+  return threadIdx.x;
+}
+DEVICE int blockIndex() {
+  return blockIdx.x;
+}
+DEVICE int blockIndexY() {
+  return blockIdx.y;
+}
+DEVICE int blockIndexZ() {
+  return blockIdx.z;
+}
+DEVICE int blockCount() {
+  return gridDim.x;
+}
 
 // The block's dynamic shared memory, aligned to 128 bytes.
 DEVICE char *sharedMemory() {
@@ -42,8 +52,12 @@ DEVICE char *sharedMemory() {
 
 // Barriers over the whole block, over one warp, and over `count` threads (whole warps) that name
 // the same barrier 1..15.
-DEVICE void syncBlock() { __syncthreads(); }
-DEVICE void syncWarp() { __syncwarp(); }
+DEVICE void syncBlock() {
+  __syncthreads();
+}
+DEVICE void syncWarp() {
+  __syncwarp();
+}
 DEVICE void syncThreads(int barrier, int count) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(count) : "memory");
 }
@@ -60,11 +74,15 @@ template <class T> DEVICE T shuffle(T value, int lane) {
 template <int width, class T> DEVICE Vec<T, width> load(const T *address) {
   return *reinterpret_cast<const Vec<T, width> *>(address);
 }
-template <class T> DEVICE T load(const T *address) { return *address; }
+template <class T> DEVICE T load(const T *address) {
+  return *address;
+}
 template <class T, int width> DEVICE void store(T *address, const Vec<T, width> &value) {
   *reinterpret_cast<Vec<T, width> *>(address) = value;
 }
-template <class T> DEVICE void store(T *address, T value) { *address = value; }
+template <class T> DEVICE void store(T *address, T value) {
+  *address = value;
+}
 
 // 16 bytes of global memory that no kernel in flight writes and that are read once: weights.
 template <class T> DEVICE Vec<T, 16 / sizeof(T)> loadOnce(const T *address) {
@@ -102,7 +120,9 @@ DEVICE void copyAsync16(void *shared, const void *global, bool valid) {
                "r"(valid ? 16 : 0)
                : "memory");
 }
-DEVICE void commitCopies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+DEVICE void commitCopies() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
 template <int pending> DEVICE void waitCopies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }

@@ -7,8 +7,7 @@
 namespace warploom {
 
 // Elements side by side; up to 16 bytes move in one access, more in several.
-template <class T, int width>
-struct alignas(sizeof(T) * width < 16 ? sizeof(T) * width : 16) Vec {
+template <class T, int width> struct alignas(sizeof(T) * width < 16 ? sizeof(T) * width : 16) Vec {
   T lane[width];
 };
 
@@ -24,21 +23,11 @@ template <class To, class From> DEVICE To bitcast(From value) {
 }
 
 // What a storage type is computed in: f32 for the small floating types, else itself.
-template <class T> struct ComputeType {
-  using type = T;
-};
-template <> struct ComputeType<bf16> {
-  using type = float;
-};
-template <> struct ComputeType<f16> {
-  using type = float;
-};
-template <> struct ComputeType<f8e4m3> {
-  using type = float;
-};
-template <> struct ComputeType<f8e5m2> {
-  using type = float;
-};
+template <class T> struct ComputeType { using type = T; };
+template <> struct ComputeType<bf16> { using type = float; };
+template <> struct ComputeType<f16> { using type = float; };
+template <> struct ComputeType<f8e4m3> { using type = float; };
+template <> struct ComputeType<f8e5m2> { using type = float; };
 // The identities of max and min: infinities, or the ends of an integer's range.
 template <class T> DEVICE T highest() {
   if constexpr (IsFloating<T>::value)

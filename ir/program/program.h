@@ -23,34 +23,34 @@ enum class BufferKind : uint8_t {
 llvm::StringRef spelling(BufferKind kind);
 
 struct Buffer {
-  std::string name;  // the value's name in the source graph; unique among the program's buffers
+  std::string name; // the value's name in the source graph; unique among the program's buffers
   BufferKind kind = BufferKind::temporary;
   std::string dtype; // spelling; "byte" for scratch space without elements
   llvm::SmallVector<SizeExpr, 4> dims;
   // Elements; empty = contiguous. Only for buffers the caller binds.
   llvm::SmallVector<SizeExpr, 4> strides;
   SizeExpr offsetElements = 0;
-  SizeExpr bytes;             // extent of the memory, gaps of strides included
-  SizeExpr arenaOffset = 0;   // bytes, a multiple of 256; temporaries and counters only
+  SizeExpr bytes;               // extent of the memory, gaps of strides included
+  SizeExpr arenaOffset = 0;     // bytes, a multiple of 256; temporaries and counters only
   unsigned alignmentBytes = 16; // what the kernels assume of the bound pointer
 };
 
 // One parameter of a kernel, in the order of its signature.
 struct KernelArgument {
   enum class Kind : uint8_t { buffer, integer } kind = Kind::buffer;
-  std::string name;      // as in the emitted signature
-  unsigned buffer = 0;   // index into Program::buffers: a pointer to its first element
-  SizeExpr value = 0;    // an integer parameter
-  unsigned bytes = 8;    // 4 or 8, the width of the integer parameter
+  std::string name;    // as in the emitted signature
+  unsigned buffer = 0; // index into Program::buffers: a pointer to its first element
+  SizeExpr value = 0;  // an integer parameter
+  unsigned bytes = 8;  // 4 or 8, the width of the integer parameter
 };
 
 struct Kernel {
-  std::string name;                // symbol in the source: ops and a short content hash
-  std::vector<std::string> ops;    // source ops as "value = op", for messages
-  std::string source;              // CUDA source; includes headers of kernels/ by their path
+  std::string name;             // symbol in the source: ops and a short content hash
+  std::vector<std::string> ops; // source ops as "value = op", for messages
+  std::string source;           // CUDA source; includes headers of kernels/ by their path
   std::array<SizeExpr, 3> grid = {SizeExpr(1), SizeExpr(1), SizeExpr(1)};
   unsigned blockThreads = 1;
-  unsigned sharedBytes = 0;        // dynamic shared memory
+  unsigned sharedBytes = 0; // dynamic shared memory
   std::vector<KernelArgument> arguments;
   // Buffers by index. A buffer in both is read and then written in place.
   llvm::SmallVector<unsigned, 8> reads;

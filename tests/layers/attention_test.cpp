@@ -40,21 +40,22 @@ void expectAttention(const std::string &dtype, const Shape &shape,
 
 TEST(AttentionKernel, PrefillsOnMatrixUnits) {
   for (const char *dtype : {"bf16", "f16"})
-    for (Shape shape : {Shape{1, 2, 2, 64, 64, 16}, Shape{2, 4, 2, 13, 13, 32},
-                        Shape{1, 2, 1, 70, 130, 64}, Shape{1, 1, 1, 17, 40, 128},
-                        Shape{1, 2, 2, 20, 20, 80}})
+    for (Shape shape :
+         {Shape{1, 2, 2, 64, 64, 16}, Shape{2, 4, 2, 13, 13, 32}, Shape{1, 2, 1, 70, 130, 64},
+          Shape{1, 1, 1, 17, 40, 128}, Shape{1, 2, 2, 20, 20, 80}})
       expectAttention(dtype, shape);
 }
 
 TEST(AttentionKernel, PrefillsCausally) {
-  for (Shape shape : {Shape{1, 2, 2, 64, 64, 16}, Shape{1, 4, 2, 13, 21, 32},
-                      Shape{1, 2, 1, 130, 130, 64}})
+  for (Shape shape :
+       {Shape{1, 2, 2, 64, 64, 16}, Shape{1, 4, 2, 13, 21, 32}, Shape{1, 2, 1, 130, 130, 64}})
     expectAttention("bf16", shape, "", "", " {causal = true}");
 }
 
 TEST(AttentionKernel, ComputesInEveryFloatingType) {
   for (const char *dtype : {"f32", "f64"})
-    for (Shape shape : {Shape{1, 2, 1, 9, 9, 16}, Shape{2, 2, 2, 5, 33, 24}, Shape{1, 1, 1, 1, 100, 20}})
+    for (Shape shape :
+         {Shape{1, 2, 1, 9, 9, 16}, Shape{2, 2, 2, 5, 33, 24}, Shape{1, 1, 1, 1, 100, 20}})
       expectAttention(dtype, shape, "", "", " {causal = true}");
 }
 

@@ -1,4 +1,5 @@
-// The example layers at reduced size on the simulator, under several random orders of warps and blocks.
+// The example layers at reduced size on the simulator, under several random orders of warps and
+// blocks.
 #include "tests/layers/kernel_checker.h"
 
 #include "llvm/Support/MemoryBuffer.h"
@@ -11,8 +12,7 @@ namespace {
 class SmallExamples : public ::testing::TestWithParam<const char *> {};
 
 TEST_P(SmallExamples, MatchTheInterpreter) {
-  std::string path =
-      std::string(WARPLOOM_SOURCE_DIR) + "/examples/" + GetParam() + "_small.loom";
+  std::string path = std::string(WARPLOOM_SOURCE_DIR) + "/examples/" + GetParam() + "_small.loom";
   auto text = llvm::MemoryBuffer::getFile(path);
   ASSERT_TRUE(bool(text)) << path;
   for (uint64_t seed : {1, 2, 3}) {

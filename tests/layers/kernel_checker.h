@@ -104,9 +104,9 @@ struct CheckOptions {
   SymbolBindings symbols;
   uint64_t seed = 1;
   double scale = 1;
-  double tolerance = 0; // relative L2 and maximum; 0: from the result's dtype
+  double tolerance = 0;        // relative L2 and maximum; 0: from the result's dtype
   bool roundToStorage = false; // the interpreter rounds every value, as op-by-op execution does
-  unsigned runs = 2;    // one executable, launched so often
+  unsigned runs = 2;           // one executable, launched so often
   std::function<void(std::vector<Tensor> &)> arrange; // edits the random arguments
 };
 
@@ -136,8 +136,7 @@ inline void expectMatchesInterpreter(llvm::StringRef text, const CheckOptions &o
       llvm::cantFail(interpret(graph, arguments, options.symbols, interpretOptions));
 
   std::unique_ptr<Device> device = llvm::cantFail(openSimulator({options.seed}));
-  llvm::Expected<std::unique_ptr<Executable>> loaded =
-      device->load(program, options.symbols, {});
+  llvm::Expected<std::unique_ptr<Executable>> loaded = device->load(program, options.symbols, {});
   ASSERT_TRUE(bool(loaded)) << llvm::toString(loaded.takeError());
   Executable &executable = **loaded;
   std::vector<void *> addresses(program.buffers.size(), nullptr);

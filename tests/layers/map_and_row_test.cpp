@@ -10,7 +10,8 @@ std::string unaryGraph(const std::string &op, const std::string &type) {
 }
 
 TEST(MapKernel, ComputesOnOddAndVectorSizes) {
-  for (const char *type : {"f32[3, 5]", "bf16[8, 64]", "f16[7, 24]", "f64[4, 6]", "f32[1]", "f32[]"})
+  for (const char *type :
+       {"f32[3, 5]", "bf16[8, 64]", "f16[7, 24]", "f64[4, 6]", "f32[1]", "f32[]"})
     expectMatchesInterpreter(unaryGraph("gelu", type));
 }
 
@@ -120,7 +121,8 @@ graph @g(%x: bf16[5, 96], %r: bf16[5, 96], %g: bf16[96]) -> (bf16[5, 96], bf16[5
 })");
 }
 
-// The row's mean is subtracted from what was stored: the sum of the difference is that of the rounding.
+// The row's mean is subtracted from what was stored: the sum of the difference is that of the
+// rounding.
 TEST(RowKernel, UsesTheValueThatItStores) {
   CheckOptions options;
   options.tolerance = 1e-6;

@@ -16,7 +16,7 @@ struct Layer {
 };
 
 // The bars: a decode layer is at most 7 kernels, an encoder block at most 8.
-constexpr Layer kLayers[] = {{"gpt2_decode", 7},   {"llama_decode", 7},  {"gpt2_prefill", 8},
+constexpr Layer kLayers[] = {{"gpt2_decode", 7},   {"llama_decode", 7}, {"gpt2_prefill", 8},
                              {"llama_prefill", 8}, {"bert_encoder", 8}, {"vit_block", 8}};
 
 class Examples : public ::testing::TestWithParam<Layer> {};
