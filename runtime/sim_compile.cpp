@@ -125,7 +125,8 @@ llvm::Expected<HostKernel> loadLibrary(const std::string &library) {
 
 llvm::Expected<std::string> findHostCompiler() {
   if (std::optional<std::string> named = llvm::sys::Process::GetEnv("WARPLOOM_HOST_CXX")) {
-    if (llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName(*named))
+    llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName(*named);
+    if (found && llvm::sys::fs::can_execute(*found))
       return *found;
     return makeError("the simulator needs a C++ compiler: WARPLOOM_HOST_CXX names '{0}', which is "
                      "not there",
