@@ -356,4 +356,19 @@ TEST(FieldCases, RunKernelsOfManyOpsUnderABoundedName) {
   expectMatchesInterpreter(text);
 }
 
+TEST(FieldCases, ReduceRowsOfSymbolicSizes) {
+  CheckOptions options;
+  options.symbols["batch"] = 3;
+  options.symbols["length"] = 77;
+  expectMatchesInterpreter(R"(
+graph @g(%x: f32[batch, length], %y: bf16[batch, 5, 64], %g: bf16[64])
+    -> (f32[batch, length], bf16[batch, 5, 64], f32[batch]) {
+  %a = softmax(%x)
+  %b = rms_norm(%y, %g)
+  %m = reduce_mean(%x) {axes = [1]}
+  return %a, %b, %m
+})",
+                           options);
+}
+
 } // namespace
