@@ -34,38 +34,8 @@ public:
   AttentionEmitter(const KernelContext &context, const Group &group)
       : context_(context), group_(group), attention_(*group.anchors.front()),
         kernel_(context, group), evaluator_(kernel_), text_(kernel_.body()) {
-    for (const char *word : {"mask",
-                             "keys",
-                             "values",
-                             "queries",
-                             "visibility",
-                             "output",
-                             "valid",
-                             "split",
-                             "splits",
-                             "batch",
-                             "head",
-                             "kv_head",
-                             "query",
-                             "key",
-                             "first",
-                             "last",
-                             "first_query",
-                             "place",
-                             "Place",
-                             "Shape",
-                             "d",
-                             "index",
-                             "scratch",
-                             "counter",
-                             "product",
-                             "HeadRows",
-                             "Visibility",
-                             "NoMask",
-                             "AttentionOutput",
-                             "AttentionRowsShape",
-                             "AttentionTileShape"})
-      kernel_.names().fresh(word);
+    // The one word of this emitter that Names does not reserve.
+    kernel_.names().fresh("row_block");
   }
 
   llvm::Expected<Kernel> emit();
@@ -76,6 +46,7 @@ private:
   StridedView view(unsigned operand) { return *stridedView(attention_.operands[operand]); }
   bool isAligned();
   std::string headPointer(unsigned operand, const IndexExpr &head);
+  void emitBlock(llvm::StringRef place);
   void emitVisibility();
   void emitMask();
   void emitTile();
@@ -122,6 +93,19 @@ std::string AttentionEmitter::scaleLiteral() const {
   return llvm::formatv("{0}({1})", compute(), str(AttributeValue(scale))).str();
 }
 
+// Which batch this block works for, and its place among the blocks of that batch.
+void AttentionEmitter::emitBlock(llvm::StringRef place) {
+  llvm::StringRef index = kernel_.indexType();
+  if (problem_.batch.constant() == 1) {
+    text_.line("[[maybe_unused]] const {0} batch = 0;", index);
+    text_.line("[[maybe_unused]] const int {0} = blockIndex();", place);
+    return;
+  }
+  std::string count = kernel_.size(schedule_.blocksPerBatch).str();
+  text_.line("[[maybe_unused]] const {0} batch = blockIndex() / {1};", index, count);
+  text_.line("[[maybe_unused]] const int {0} = blockIndex() % {1};", place, count);
+}
+
 void AttentionEmitter::emitVisibility() {
   std::string keys = kernel_.size(problem_.keys).str();
   if (Value lengths = attention_.labelled("lengths")) {
@@ -163,7 +147,8 @@ void AttentionEmitter::emitTile() {
   int64_t group = problem_.heads / problem_.kvHeads;
   kernel_.include("kernels/attention_tile.cuh");
   text_.line("using Shape = AttentionTileShape<{0}>;", problem_.headDim);
-  text_.line("const int first_query = blockIndex() * Shape::queries;");
+  emitBlock("tile");
+  text_.line("const int first_query = tile * Shape::queries;");
   text_.line("const {0} head = blockIndexY();", kernel_.indexType());
   emitVisibility();
   emitMask();
@@ -186,7 +171,9 @@ void AttentionEmitter::emitRows() {
   kernel_.include("kernels/attention_rows.cuh");
   text_.line("using Shape = AttentionRowsShape<{0}, {1}, {2}, {3}>;", storage, problem_.headDim,
              schedule_.rows, schedule_.vector);
-  text_.line("const int split = {0};", isShared ? "blockIndex()" : "0");
+  emitBlock(isShared ? "split" : "tile");
+  if (schedule_.rowBlocks > 1)
+    text_.line("const int row_block = blockIndexZ();");
   if (isShared)
     text_.line("const {0} kv_head = blockIndexY();", index);
   else
@@ -204,31 +191,39 @@ void AttentionEmitter::emitRows() {
   {
     auto lambda = text_.lambda("const auto place = [=](int row)");
     if (isShared) {
+      int64_t rows = group * *problem_.queries.constant();
+      if (schedule_.rowBlocks > 1)
+        text_.line("row += row_block * {0};", schedule_.rows);
       text_.line("const {0} head = kv_head * {1} + row / {2};", index, group, queries);
       text_.line("const int query = row % {0};", queries);
-      text_.line("return Place{{int(head), query, {0} + query * {1}};", base, step);
+      if (schedule_.rowBlocks * schedule_.rows == rows)
+        text_.line("return Place{{int(head), query, {0} + query * {1}};", base, step);
+      else
+        text_.line("return Place{{int(head), query, row < {0} ? {1} + query * {2} : nullptr};",
+                   rows, base, step);
     } else {
       text_.line("const {0} head = blockIndexY();", index);
-      text_.line("const int query = blockIndex() * {0} + row;", schedule_.rows);
+      text_.line("const int query = tile * {0} + row;", schedule_.rows);
       text_.line("return Place{{int(head), query, query < {0} ? {1} + query * {2} : nullptr};",
                  queries, base, step);
     }
   }
   std::string scratch = "nullptr", counter = "nullptr";
   if (schedule_.splits > 1) {
-    SizeExpr heads = problem_.batch * SizeExpr(problem_.kvHeads);
-    int64_t perHead = schedule_.splits * schedule_.rows * (problem_.headDim + 2);
-    SizeExpr elements = heads * SizeExpr(perHead);
+    SizeExpr units = problem_.batch * SizeExpr(problem_.kvHeads * schedule_.rowBlocks);
+    int64_t perUnit = schedule_.splits * schedule_.rows * (problem_.headDim + 2);
+    SizeExpr elements = units * SizeExpr(perUnit);
     bool isDouble = type().dtype == DType::f64;
     std::string name = attention_.results[0].name;
     unsigned parts = context_.buffers.scratch(name + "_parts", isDouble ? "f64" : "f32", elements,
                                               elements * SizeExpr(isDouble ? 8 : 4));
-    unsigned done = context_.buffers.scratch(name + "_done", "u32", heads, heads * SizeExpr(4),
+    unsigned done = context_.buffers.scratch(name + "_done", "u32", units, units * SizeExpr(4),
                                              BufferKind::counter);
     std::string unit = llvm::formatv("(batch * {0} + kv_head)", problem_.kvHeads).str();
-    scratch = llvm::formatv("{0} + {1} * {2}", kernel_.scratch(parts, compute()), unit, perHead);
+    if (schedule_.rowBlocks > 1)
+      unit = llvm::formatv("({0} * {1} + row_block)", unit, schedule_.rowBlocks);
+    scratch = llvm::formatv("{0} + {1} * {2}", kernel_.scratch(parts, compute()), unit, perUnit);
     counter = llvm::formatv("{0} + {1}", kernel_.scratch(done, "uint32_t"), unit);
-    // Whole rounds of all groups, so that no split ends inside one.
     text_.line("const int share = (valid + {0}) / {1};", schedule_.splits - 1, schedule_.splits);
     text_.line("const int first = split * share < valid ? split * share : valid;");
     text_.line("const int last = first + share < valid ? first + share : valid;");
@@ -237,14 +232,14 @@ void AttentionEmitter::emitRows() {
     if (isShared)
       text_.line("const int last = valid;");
     else
-      text_.line("const int last = visibility.end(blockIndex() * {0} + {1});", schedule_.rows,
+      text_.line("const int last = visibility.end(tile * {0} + {1});", schedule_.rows,
                  schedule_.rows - 1);
   }
   text_.line("AttentionOutput<{0}> output;", compute());
   text_.line(
       "const bool isResult = attentionRows<Shape>(threads, sharedMemory(), place, keys, values, "
-      "first, last, visibility, {0}, mask, split, {1}, {2}, {3}, output, BlockSync{{});",
-      scaleLiteral(), schedule_.splits,
+      "first, last, visibility, {0}, mask, {1}, {2}, {3}, {4}, output, BlockSync{{});",
+      scaleLiteral(), isShared ? "split" : "0", schedule_.splits,
       scratch == "nullptr" ? llvm::formatv("static_cast<{0} *>(nullptr)", compute()).str()
                            : scratch,
       counter == "nullptr" ? "static_cast<uint32_t *>(nullptr)" : counter);
@@ -304,13 +299,13 @@ llvm::Expected<Kernel> AttentionEmitter::emit() {
   query_ = IndexExpr::variable("query", problem_.queries.constant());
   head_ = IndexExpr::variable("head", problem_.heads);
   text_.line("const Threads threads = {{threadIndex(), {0}};", schedule_.threads);
-  text_.line("[[maybe_unused]] const {0} batch = blockIndexZ();", kernel_.indexType());
   if (schedule_.body == AttentionBody::tile)
     emitTile();
   else
     emitRows();
-  return kernel_.finish({schedule_.blocksX, schedule_.blocksY, schedule_.blocksZ},
-                        schedule_.threads, schedule_.sharedBytes);
+  return kernel_.finish(
+      {schedule_.blocksX, SizeExpr(schedule_.blocksY), SizeExpr(schedule_.blocksZ)},
+      schedule_.threads, schedule_.sharedBytes);
 }
 
 } // namespace

@@ -20,17 +20,21 @@ struct AttentionProblem {
 enum class AttentionBody : uint8_t {
   tile,   // 64 queries of one head on the matrix units
   rows,   // a few queries of one head
-  shared, // all queries of the heads that share a kv head, keys split over blocks: decode
+  shared, // queries of all heads that share a kv head, keys split over blocks: decode
 };
 
 struct AttentionSchedule {
   AttentionBody body = AttentionBody::rows;
-  unsigned rows = 1;   // queries of a block
-  unsigned vector = 1; // elements per load of the bodies rows and shared
-  unsigned splits = 1; // blocks that share the keys of one kv head
+  unsigned rows = 1;      // queries of a block
+  unsigned rowBlocks = 1; // blocks that share the rows of one kv head
+  unsigned vector = 1;    // elements per load of the bodies rows and shared
+  unsigned splits = 1;    // blocks that share the keys of one kv head
   unsigned threads = 128;
   unsigned sharedBytes = 0;
-  SizeExpr blocksX, blocksY, blocksZ;
+  // The grid: batch * blocksPerBatch (splits, or tiles of queries), then heads (kv heads where they
+  // are shared), then rowBlocks. Only the first axis of a GPU's grid has room for any batch.
+  SizeExpr blocksPerBatch, blocksX;
+  int64_t blocksY = 1, blocksZ = 1;
 };
 
 // Error: the tile needs more shared memory than the target has; the message names the op.

@@ -34,14 +34,12 @@ struct NoMask {
   DEVICE float operator()(int, int, int) const { return 0.0f; }
 };
 
-// Scores are kept times log2(e), so that a power of two is their exponential.
-template <class C> DEVICE C log2OfE() {
-  return C(1.4426950408889634074);
-}
-
-// exp2(score - largest), where a row that has seen nothing (largest is -infinity) gives 0.
+// exp(score - largest), where a row that has seen nothing (largest is -infinity) gives 0. The
+// difference is taken first: the lowest finite number, which is a usual mask, times log2(e) would
+// be -infinity.
 template <class C> DEVICE C powerBelow(C score, C largest) {
-  return scalar::exp2(score - (largest == lowest<C>() ? C(0) : largest));
+  constexpr C log2OfE = C(1.4426950408889634074);
+  return scalar::exp2((score - (largest == lowest<C>() ? C(0) : largest)) * log2OfE);
 }
 
 // The larger one; a NaN score does not become the largest, it makes the row's sum NaN instead.

@@ -83,8 +83,7 @@ DEVICE Compute<T> *attendToKeys(Threads threads, char *shared, Place place, Head
           product += shuffleXor(product, distance);
         auto where = place(row);
         bool seen = at < last && where.data != nullptr && visibility.sees(where.query, at);
-        score[u][row] = seen ? (product * scale + mask(where.head, where.query, at)) * log2OfE<C>()
-                             : lowest<C>();
+        score[u][row] = seen ? product * scale + mask(where.head, where.query, at) : lowest<C>();
       }
     }
 #pragma unroll

@@ -107,8 +107,7 @@ DEVICE AttentionOutput<float> attentionTile(Threads threads, char *shared, int h
         int asking = row + index / 2 * 8;
         float &value = score[block][index];
         bool seen = asking < visibility.queries && visibility.sees(asking, at);
-        value =
-            seen ? (value * scale + mask(head, asking, at)) * log2OfE<float>() : lowest<float>();
+        value = seen ? value * scale + mask(head, asking, at) : lowest<float>();
         top[index / 2] = largerScore(top[index / 2], value);
       }
 #pragma unroll
