@@ -30,14 +30,15 @@ constexpr llvm::StringLiteral kKeywords[] = {
 
 // What the text of kernels itself declares and calls, where that is one lower-case word.
 constexpr llvm::StringLiteral kOwnWords[] = {
-    "batch",       "bf16",       "bitcast", "chunk", "column",  "columns",  "combine", "convert",
-    "count",       "counter",    "d",       "data",  "f16",     "f8e4m3",   "f8e5m2",  "first",
-    "first_query", "flag",       "has",     "head",  "highest", "identity", "index",   "item",
-    "key",         "keys",       "kv_head", "lane",  "last",    "left",     "load",    "lowest",
-    "mask",        "output",     "own_row", "place", "product", "queries",  "query",   "right",
-    "row",         "scalar",     "scratch", "share", "shared",  "shuffle",  "split",   "splits",
-    "staged",      "store",      "sums",    "sync",  "thread",  "threads",  "tile",    "valid",
-    "values",      "visibility", "warploom"};
+    "batch",    "bf16",    "bitcast",     "chunk",   "column",  "columns", "combine",
+    "convert",  "count",   "counter",     "d",       "data",    "f16",     "f8e4m3",
+    "f8e5m2",   "first",   "first_query", "flag",    "has",     "head",    "highest",
+    "identity", "index",   "item",        "key",     "keys",    "kv_head", "lane",
+    "last",     "left",    "load",        "lowest",  "mask",    "output",  "own_row",
+    "place",    "product", "queries",     "query",   "right",   "row",     "row_block",
+    "scalar",   "scratch", "share",       "shared",  "shuffle", "split",   "splits",
+    "staged",   "store",   "sums",        "sync",    "thread",  "threads", "tile",
+    "valid",    "values",  "visibility",  "warploom"};
 
 } // namespace
 
