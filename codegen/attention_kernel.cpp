@@ -33,10 +33,7 @@ class AttentionEmitter {
 public:
   AttentionEmitter(const KernelContext &context, const Group &group)
       : context_(context), group_(group), attention_(*group.anchors.front()),
-        kernel_(context, group), evaluator_(kernel_), text_(kernel_.body()) {
-    // The one word of this emitter that Names does not reserve.
-    kernel_.names().fresh("row_block");
-  }
+        kernel_(context, group), evaluator_(kernel_), text_(kernel_.body()) {}
 
   llvm::Expected<Kernel> emit();
 
