@@ -8,7 +8,6 @@
 #include "ir/program/error.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/ErrorHandling.h"
 
 namespace warploom {
@@ -28,15 +27,6 @@ llvm::Expected<Kernel> emitKernel(const KernelContext &context, const Group &gro
   llvm_unreachable("all kinds are handled");
 }
 
-// Equal sources have equal names; a program launches each under a name of its own, which the
-// compiler of the source does not see.
-void checkNames(llvm::ArrayRef<Kernel> kernels) {
-  llvm::StringMap<unsigned> seen;
-  for (const Kernel &kernel : kernels)
-    assert(seen.try_emplace(kernel.name).second && "the comment with the group's IR is unique");
-  (void)kernels;
-}
-
 } // namespace
 
 llvm::Expected<Program> generate(const Graph &graph, const Target &target,
@@ -54,7 +44,6 @@ llvm::Expected<Program> generate(const Graph &graph, const Target &target,
       return kernel.takeError();
     program.kernels.push_back(std::move(*kernel));
   }
-  checkNames(program.kernels);
   program.edges = launchEdges(program.kernels);
   buffers.moveInto(program);
   planArena(program, options.keepTemporaries);

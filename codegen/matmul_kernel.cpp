@@ -144,48 +144,6 @@ void emitBranches(KernelBuilder &kernel, const MatmulPlan &plan) {
   }
 }
 
-// Words that the text of these kernels uses; a value of that name gets another.
-void reserveNames(Names &names) {
-  for (const char *word : {"Shape",
-                           "Side",
-                           "Run",
-                           "Layout",
-                           "TileColumns",
-                           "Accumulators",
-                           "MatmulTileShape",
-                           "MatmulSimtShape",
-                           "MatmulSkinnyShape",
-                           "matmulTile",
-                           "matmulSimt",
-                           "matmulSkinny",
-                           "staged",
-                           "scratch",
-                           "left",
-                           "right",
-                           "columns",
-                           "sums",
-                           "tile",
-                           "batch",
-                           "place",
-                           "firstRow",
-                           "localRow",
-                           "sharedMemory",
-                           "syncBlock",
-                           "blockIndex",
-                           "blockIndexY",
-                           "blockIndexZ",
-                           "threadIndex"})
-    names.fresh(word);
-}
-
-// Without a number of blocks in the bounds, ptxas aims at several and spills to reach them.
-void allowAllRegisters(Kernel &kernel) {
-  std::string bounds = llvm::formatv("__launch_bounds__({0})", kernel.blockThreads);
-  size_t place = kernel.source.find(bounds);
-  if (place != std::string::npos)
-    kernel.source.insert(place + bounds.size() - 1, ", 1");
-}
-
 const char *headerOf(MatmulBody body) {
   switch (body) {
   case MatmulBody::tile:
@@ -249,7 +207,6 @@ llvm::Expected<Kernel> emitMatmulKernel(const KernelContext &context, const Grou
   const MatmulPlan &plan = *planned;
   const MatmulSchedule &schedule = plan.schedule;
   KernelBuilder kernel(context, group);
-  reserveNames(kernel.names());
   kernel.include(headerOf(schedule.body));
   Emitter &body = kernel.body();
   body.line("using Shape = {0};", shapeText(plan));
@@ -265,10 +222,8 @@ llvm::Expected<Kernel> emitMatmulKernel(const KernelContext &context, const Grou
     emitLeftSide(kernel, plan);
   }
   emitBranches(kernel, plan);
-  Kernel finished = kernel.finish({schedule.columnTiles, schedule.rowTiles, plan.problem.batches},
-                                  schedule.threads, sharedBytes);
-  allowAllRegisters(finished);
-  return finished;
+  return kernel.finish({schedule.columnTiles, schedule.rowTiles, plan.problem.batches},
+                       schedule.threads, sharedBytes);
 }
 
 } // namespace warploom
