@@ -42,5 +42,10 @@ void evaluateMatmul(const Node &node, llvm::ArrayRef<const WideTensor *> operand
                     WideTensor &result, unsigned threads);
 void evaluateAttention(const Node &node, llvm::ArrayRef<const WideTensor *> operands,
                        WideTensor &result, unsigned threads);
+// Movement, in ir/interpret_views.cpp.
+void evaluateView(const Node &node, const WideTensor &from, WideTensor &result);
+void evaluateUpdate(const Node &node, llvm::ArrayRef<const WideTensor *> operands,
+                    WideTensor &result);
+void evaluateSource(const Node &node, WideTensor &result);
 
 } // namespace warploom

@@ -21,7 +21,7 @@ allow ir/program 'ir/program/'
 allow ir 'ir/'
 allow passes 'ir/|passes/'
 allow codegen 'ir/|codegen/'
-allow kernels 'kernels/|ir/scalar\.h|ir/ops\.def'
+allow kernels 'kernels/|ir/(storage|scalar)\.h|ir/ops\.def'
 allow runtime 'ir/program/|ir/target\.h|kernels/|runtime/'
 allow api '(ir|passes|codegen|runtime|api)/'
 
