@@ -84,8 +84,8 @@ void evaluateMatmul(const Node &node, llvm::ArrayRef<const WideTensor *> operand
 
 namespace {
 
-// One query row: the scores of its keys, their softmax, and the mix of values. A row whose keys
-// are all masked gives 0; a NaN score makes the row NaN.
+// One query row: the scores of its keys, their softmax, and the mix of values. A row whose scores
+// are all -infinity gives 0; a NaN score makes the row NaN; a value of weight 0 adds nothing.
 void attendRow(llvm::MutableArrayRef<double> scores, const double *values, int64_t headDim,
                double *out) {
   double largest = -INFINITY;
@@ -142,8 +142,9 @@ void evaluateAttention(const Node &node, llvm::ArrayRef<const WideTensor *> oper
       if (mask) {
         int64_t place = batch * maskStrides[0] + head * maskStrides[1] + query * maskStrides[2] +
                         key * maskStrides[3];
+        // A false mask is added as -infinity, so that a NaN score stays.
         if (mask->dtype == DType::i1)
-          visible &= mask->integers[place] != 0;
+          score += mask->integers[place] ? 0.0 : -INFINITY;
         else
           score += mask->reals[place];
       }

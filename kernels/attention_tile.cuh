@@ -156,12 +156,14 @@ DEVICE AttentionOutput<float> attentionTile(Threads threads, char *shared, int h
   for (int half = 0; half < 2; ++half) {
     sum[half] += shuffleXor(sum[half], 1);
     sum[half] += shuffleXor(sum[half], 2);
-    float factor = sum[half] == 0.0f ? 0.0f : 1.0f / sum[half];
+    float factor = 1.0f / sum[half];
+    bool sawNothing = sum[half] == 0.0f;
     float *line = result + (warp * 16 + lane / 4 + half * 8) * Shape::outputPitch;
 #pragma unroll
     for (int block = 0; block < valueBlocks; ++block) {
-      store(line + block * 8 + lane % 4 * 2, output[block][2 * half] * factor);
-      store(line + block * 8 + lane % 4 * 2 + 1, output[block][2 * half + 1] * factor);
+      float left = output[block][2 * half] * factor, right = output[block][2 * half + 1] * factor;
+      store(line + block * 8 + lane % 4 * 2, sawNothing ? 0.0f : left);
+      store(line + block * 8 + lane % 4 * 2 + 1, sawNothing ? 0.0f : right);
     }
   }
   sync();

@@ -99,6 +99,24 @@ graph @g(%q: f64[1, 2, 3, 4], %k: f64[1, 1, 5, 4], %v: f64[1, 1, 5, 4]) -> (f64[
              expected);
 }
 
+TEST(Interpret, KeepsANaNScoreUnderAFalseMaskAndGivesZeroForNoKeyAtAll) {
+  for (double score : {1.0, double(NAN)}) {
+    std::vector<double> result = runReal(
+        R"(
+graph @g(%q: f64[1, 1, 1, 1], %k: f64[1, 1, 2, 1], %v: f64[1, 1, 2, 1], %m: i1[1, 2])
+    -> (f64[1, 1, 1, 1]) {
+  %y = attention(%q, %k, %v, mask = %m)
+  return %y
+})",
+        {tensorOf(DType::f64, {1, 1, 1, 1}, {1}), tensorOf(DType::f64, {1, 1, 2, 1}, {score, 2}),
+         tensorOf(DType::f64, {1, 1, 2, 1}, {3, 4}), narrow({DType::i1, {1, 2}, {}, {0, 0}})});
+    EXPECT_EQ(std::isnan(result[0]), std::isnan(score));
+    if (!std::isnan(score)) {
+      EXPECT_EQ(result[0], 0);
+    }
+  }
+}
+
 TEST(Interpret, GivesNaNForASoftmaxOfNothing) {
   for (double value : {-double(INFINITY), double(INFINITY), double(NAN)})
     for (double result : runReal("graph @g(%x: f32[3]) -> (f32[3]) {\n  %y = softmax(%x)\n"

@@ -75,6 +75,37 @@ TEST(AttentionEdges, KeepANaNUnderAnInfiniteMask) {
                                }));
 }
 
+TEST(AttentionEdges, KeepANaNUnderAFalseMask) {
+  for (const char *dtype : {"bf16", "f32"})
+    for (int queries : {1, 17}) {
+      std::string text = maskedGraph(dtype, queries);
+      text.replace(text.find("%m: f32"), 7, "%m: i1");
+      expectMatchesInterpreter(text, loose([](std::vector<Tensor> &tensors) {
+                                 fillIntegers(tensors[3], [](int64_t index) { return index > 20; });
+                                 WideTensor query = widen(tensors[0]);
+                                 query.reals[5] = std::nan("");
+                                 tensors[0] = narrow(query);
+                               }));
+    }
+}
+
+TEST(AttentionEdges, LeaveOutANaNKeyBehindACausalQuery) {
+  for (const char *dtype : {"bf16", "f32"})
+    expectMatchesInterpreter(llvm::formatv(R"(
+graph @g(%q: {0}[1, 2, 90, 16], %k: {0}[1, 2, 90, 16], %v: {0}[1, 2, 90, 16])
+    -> ({0}[1, 2, 90, 16]) {{
+  %y = attention(%q, %k, %v) {{causal = true}
+  return %y
+})",
+                                           dtype)
+                                 .str(),
+                             loose([](std::vector<Tensor> &tensors) {
+                               WideTensor keys = widen(tensors[1]);
+                               keys.reals[70 * 16] = std::nan("");
+                               tensors[1] = narrow(keys);
+                             }));
+}
+
 TEST(AttentionEdges, GiveNaNForAnInfiniteScore) {
   for (const char *dtype : {"bf16", "f32"})
     for (int queries : {1, 17})
