@@ -1,6 +1,7 @@
 #include "api/dump.h"
 
 #include "ir/print.h"
+#include "ir/program/output_file.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -15,11 +16,7 @@ void write(Compilation &compilation, llvm::StringRef directory, llvm::StringRef 
            llvm::StringRef text) {
   llvm::SmallString<128> path(directory);
   llvm::sys::path::append(path, name);
-  llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
-    stream << text;
-    return llvm::Error::success();
-  });
-  if (error)
+  if (llvm::Error error = writeWhole(path, [&](llvm::raw_ostream &stream) { stream << text; }))
     compilation.warnings.push_back("WARPLOOM_DUMP: " + llvm::toString(std::move(error)));
 }
 

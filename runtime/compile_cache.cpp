@@ -1,5 +1,7 @@
 #include "runtime/compile_cache.h"
 
+#include "ir/program/output_file.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
@@ -127,12 +129,10 @@ void CompileCache::insert(llvm::StringRef key, const CompiledKernel &kernel,
                    uint32_t(kernel.ptx.size()),
                    uint32_t(kernel.log.size())};
   header.checksum = checksumOf(header, body);
-  // Written beside its place and renamed, so that no reader sees half an entry.
-  llvm::Error error = llvm::writeToOutput(path(key), [&](llvm::raw_ostream &stream) {
+  llvm::Error error = writeWhole(path(key), [&](llvm::raw_ostream &stream) {
     stream << kMagic;
     stream.write(reinterpret_cast<const char *>(&header), sizeof(header));
     stream << body;
-    return llvm::Error::success();
   });
   if (error)
     warnings.push_back("a kernel could not be kept in the compile cache: " +

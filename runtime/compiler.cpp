@@ -57,8 +57,10 @@ std::string keyOf(const Nvrtc &nvrtc, const Kernel &kernel, llvm::ArrayRef<std::
   add(nvrtc.version());
   for (const std::string &option : options)
     add(option);
-  for (const EmbeddedHeader &header : embeddedHeaders())
+  for (const EmbeddedHeader &header : embeddedHeaders()) {
+    add(header.name);
     add(header.text);
+  }
   add(kernel.source);
   return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
 }

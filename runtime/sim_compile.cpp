@@ -1,17 +1,20 @@
 #include "runtime/sim_compile.h"
 
 #include "ir/program/error.h"
+#include "ir/program/output_file.h"
 #include "kernels/embedded.h"
 #include "runtime/sim_block.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/ThreadPool.h"
+#include "llvm/Support/xxhash.h"
 
 #include <dlfcn.h>
 
@@ -43,11 +46,8 @@ std::string hashOf(llvm::StringRef source, llvm::StringRef compiler) {
   return llvm::toHex(hasher.final<16>(), /*LowerCase=*/true);
 }
 
-llvm::Error writeFile(const llvm::Twine &path, llvm::StringRef text) {
-  return llvm::writeToOutput(path.str(), [&](llvm::raw_ostream &stream) {
-    stream << text;
-    return llvm::Error::success();
-  });
+llvm::Error writeFile(llvm::StringRef path, llvm::StringRef text) {
+  return writeWhole(path, [&](llvm::raw_ostream &stream) { stream << text; });
 }
 
 // A private folder with the headers, removed at the end.
@@ -87,11 +87,9 @@ llvm::Error compileLibrary(llvm::StringRef compiler, const Workspace &workspace,
   std::string log = workspace.file(kernel.name + ".log");
   if (llvm::Error error = writeFile(input, source))
     return error;
-  std::string unfinished =
-      (library + ".part" + llvm::Twine(llvm::sys::Process::getProcessId())).str();
   llvm::SmallVector<llvm::StringRef, 16> command = {compiler};
   command.append(std::begin(kFlags), std::end(kFlags));
-  command.append({"-I", workspace.path(), input, "-o", unfinished});
+  command.append({"-I", workspace.path(), input, "-o", library});
   std::optional<llvm::StringRef> redirects[] = {std::nullopt, llvm::StringRef(log),
                                                 llvm::StringRef(log)};
   std::string failure;
@@ -103,9 +101,30 @@ llvm::Error compileLibrary(llvm::StringRef compiler, const Workspace &workspace,
                      kernel.name, llvm::join(kernel.ops, "; "), failure,
                      text ? (*text)->getBuffer().take_front(4000) : "");
   }
-  if (std::error_code error = llvm::sys::fs::rename(unfinished, library))
-    return makeError("cannot write {0}: {1}", library, error.message());
   return llvm::Error::success();
+}
+
+// A library in the cache ends with the checksum of what stands before it; a loader does not mind.
+bool isWhole(llvm::StringRef path) {
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!file || (*file)->getBufferSize() < sizeof(uint64_t))
+    return false;
+  llvm::StringRef body = (*file)->getBuffer().drop_back(sizeof(uint64_t));
+  return llvm::support::endian::read64le(body.end()) == llvm::xxh3_64bits(body);
+}
+
+// A cache that cannot be written to is no reason to stop: the library is there.
+void keep(llvm::StringRef library, llvm::StringRef cached) {
+  auto file = llvm::MemoryBuffer::getFile(library, /*IsText=*/false,
+                                          /*RequiresNullTerminator=*/false);
+  if (!file)
+    return;
+  llvm::consumeError(writeWhole(cached, [&](llvm::raw_ostream &stream) {
+    char checksum[sizeof(uint64_t)];
+    llvm::support::endian::write64le(checksum, llvm::xxh3_64bits((*file)->getBuffer()));
+    stream << (*file)->getBuffer();
+    stream.write(checksum, sizeof(checksum));
+  }));
 }
 
 llvm::Expected<HostKernel> loadLibrary(const std::string &library) {
@@ -151,15 +170,17 @@ compileForHost(const Program &program, llvm::StringRef compiler, llvm::StringRef
     const Kernel &kernel = program.kernels[index];
     std::string source = hostSource(kernel);
     std::string name = "host-" + hashOf(source, compiler) + ".so";
-    llvm::SmallString<128> library(cacheDirectory);
-    if (cacheDirectory.empty())
-      library = workspace.file(name);
-    else
-      llvm::sys::path::append(library, name);
-    if (!llvm::sys::fs::exists(library))
+    llvm::SmallString<128> cached(cacheDirectory);
+    llvm::sys::path::append(cached, name);
+    std::string library = cached.str().str();
+    if (cacheDirectory.empty() || !isWhole(library)) {
+      library = workspace.file(std::to_string(index) + "-" + name);
       if (llvm::Error error = compileLibrary(compiler, workspace, kernel, source, library))
         return error;
-    llvm::Expected<HostKernel> loaded = loadLibrary(library.str().str());
+      if (!cacheDirectory.empty())
+        keep(library, cached);
+    }
+    llvm::Expected<HostKernel> loaded = loadLibrary(library);
     if (!loaded)
       return loaded.takeError();
     kernels[index] = *loaded;

@@ -2,6 +2,7 @@
 
 #include "ir/print.h"
 #include "ir/program/error.h"
+#include "ir/program/output_file.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -113,12 +114,12 @@ llvm::Error writeText(llvm::StringRef path, llvm::StringRef text) {
   if (path == "-") {
     llvm::outs() << text;
     llvm::outs().flush();
-    return llvm::Error::success();
+    std::error_code error = llvm::outs().error();
+    llvm::outs().clear_error();
+    return error ? makeError("cannot write the output: {0}", error.message())
+                 : llvm::Error::success();
   }
-  return llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
-    stream << text;
-    return llvm::Error::success();
-  });
+  return writeWhole(path, [&](llvm::raw_ostream &stream) { stream << text; });
 }
 
 } // namespace warploom

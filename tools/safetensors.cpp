@@ -1,6 +1,7 @@
 #include "tools/safetensors.h"
 
 #include "ir/program/error.h"
+#include "ir/program/output_file.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Endian.h"
@@ -159,14 +160,13 @@ llvm::Error writeSafetensors(llvm::StringRef path, const NamedTensors &tensors) 
   std::string text = llvm::formatv("{0}", llvm::json::Value(std::move(header))).str();
   // Padded so that the data starts at a multiple of eight.
   text.append((8 - text.size() % 8) % 8, ' ');
-  return llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
+  return writeWhole(path, [&](llvm::raw_ostream &stream) {
     char length[8];
     llvm::support::endian::write64le(length, text.size());
     stream.write(length, sizeof(length));
     stream << text;
     for (const auto &[name, tensor] : tensors)
       stream.write(reinterpret_cast<const char *>(tensor.bytes.data()), tensor.bytes.size());
-    return llvm::Error::success();
   });
 }
 

@@ -5,8 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace warploom {
@@ -90,6 +93,57 @@ TEST_F(CompileCacheTest, WarnsWhenAnEntryCannotBeKept) {
   CompileCache cache(root_ + "/absent");
   cache.insert("key", kernel_, warnings_);
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("could not be kept")));
+}
+
+TEST_F(CompileCacheTest, WarnsWhenTheDiskIsFull) {
+  CompileCache cache(directory_);
+  kernel_.cubin.assign(100'000, 'x');
+  // A limit on the size of files fails a write as a full disk does.
+  rlimit before, small;
+  getrlimit(RLIMIT_FSIZE, &before);
+  small = before;
+  small.rlim_cur = 1000;
+  auto *handler = signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &small);
+  cache.insert("key", kernel_, warnings_);
+  setrlimit(RLIMIT_FSIZE, &before);
+  signal(SIGXFSZ, handler);
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("could not be kept")));
+  EXPECT_FALSE(cache.find("key"));
+  EXPECT_TRUE(fs::is_empty(directory_));
+}
+
+// Eight processes fill, read and wipe one directory: each finds a whole entry or none.
+TEST_F(CompileCacheTest, ServesProcessesThatWriteAndWipeAtOnce) {
+  std::vector<pid_t> children;
+  for (int child = 0; child < 8; ++child) {
+    pid_t pid = fork();
+    if (pid == 0) {
+      CompileCache cache(directory_);
+      kernel_.cubin.assign(20'000, 'x');
+      bool whole = true;
+      for (int round = 0; round < 50; ++round) {
+        std::string key = "key" + std::to_string(round % 3);
+        kernel_.ptx = key;
+        std::vector<std::string> warnings;
+        cache.insert(key, kernel_, warnings);
+        if (std::optional<CompiledKernel> found = cache.find(key))
+          whole &= found->cubin == kernel_.cubin && found->ptx == key;
+        if (child == 0)
+          for (const fs::path &file : fs::directory_iterator(directory_)) {
+            std::error_code ignored;
+            fs::remove(file, ignored);
+          }
+      }
+      _exit(whole ? 0 : 1);
+    }
+    children.push_back(pid);
+  }
+  for (pid_t pid : children) {
+    int status = -1;
+    waitpid(pid, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
 }
 
 TEST_F(CompileCacheTest, RemovesTheEntriesUsedLongestAgo) {
