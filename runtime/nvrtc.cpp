@@ -55,6 +55,18 @@ namespace {
 
 constexpr llvm::StringLiteral kNames[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
 
+// The folders in `parent` whose names start so, last name first.
+std::vector<std::string> subfolders(const std::string &parent, llvm::StringRef prefix) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (llvm::sys::fs::directory_iterator entry(parent, error), end; !error && entry != end;
+       entry.increment(error))
+    if (llvm::sys::path::filename(entry->path()).starts_with(prefix))
+      paths.push_back(entry->path());
+  llvm::sort(paths, std::greater<>());
+  return paths;
+}
+
 std::vector<std::string> candidates() {
   std::vector<std::string> paths;
   if (std::optional<std::string> named = llvm::sys::Process::GetEnv("WARPLOOM_NVRTC"))
@@ -69,6 +81,13 @@ std::vector<std::string> candidates() {
     if (std::optional<std::string> home = llvm::sys::Process::GetEnv(variable))
       folders.push_back(*home + "/lib64");
   folders.push_back("/usr/local/cuda/lib64");
+  // Toolkits and wheels of several versions may lie side by side: the newest name comes first.
+  for (const std::string &toolkit : subfolders("/usr/local", "cuda-"))
+    folders.push_back(toolkit + "/lib64");
+  if (std::optional<std::string> python = llvm::sys::Process::GetEnv("VIRTUAL_ENV"))
+    for (const std::string &version : subfolders(*python + "/lib", "python"))
+      for (const std::string &wheel : subfolders(version + "/site-packages/nvidia", "cu"))
+        folders.push_back(wheel + "/lib");
   for (const std::string &folder : folders)
     for (llvm::StringRef name : kNames)
       paths.push_back(folder.empty() ? name.str() : folder + "/" + name.str());
