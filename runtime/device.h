@@ -9,8 +9,8 @@
 
 namespace warploom {
 
-// A program loaded for one set of symbol values. Buffers that the caller binds stay the caller's;
-// the arena belongs to the executable.
+// A program loaded for one set of symbol values; it dies before its device. Buffers that the caller
+// binds stay the caller's; the arena belongs to the executable.
 class Executable {
 public:
   virtual ~Executable() = default;
@@ -52,6 +52,13 @@ llvm::Expected<std::unique_ptr<Device>> openCudaDevice(unsigned ordinal = 0);
 
 struct SimulatorSettings {
   uint64_t seed = 1; // of the random legal order of warps and blocks
+  // Runs no more blocks than this of a kernel whose blocks do not meet in a counter: the first, the
+  // last, and a random choice; what the others would write stays as it was. 0 = all.
+  uint64_t mostBlocks = 0;
+  // As in CompileSettings, for the kernels compiled for the host.
+  bool useCache = true;
+  std::string cacheDirectory = {};
+  std::vector<std::string> *warnings = nullptr; // where set, told of a cache that cannot be used
 };
 
 // The simulator. Error: no C++ compiler was found; what was looked for and where.

@@ -20,6 +20,16 @@ namespace context = boost::context;
 constexpr unsigned kStackBytes = 256 * 1024;
 constexpr unsigned kSlotBytes = 64;
 
+// Boost's own traits lie in an archive that a shared library cannot link (Debian builds it without
+// -fPIC); a pool of stacks of one size needs no more than this.
+struct StackTraits {
+  static bool is_unbounded() { return true; }
+  static size_t default_size() { return kStackBytes; }
+  static size_t minimum_size() { return kStackBytes; }
+  static size_t maximum_size() { return kStackBytes; }
+};
+using StackPool = context::basic_pooled_fixedsize_stack<StackTraits>;
+
 struct PendingCopy {
   void *shared;
   const void *global;
@@ -48,7 +58,7 @@ struct SimWarp {
 class BlockRun {
 public:
   BlockRun(const SimLaunch &launch, std::array<int64_t, 3> block, std::mt19937_64 &random,
-           context::pooled_fixedsize_stack &stacks)
+           StackPool &stacks)
       : launch_(launch), block_(block), random_(random), stacks_(stacks),
         shared_(launch.sharedBytes), threads_(launch.blockThreads),
         warps_((launch.blockThreads + 31) / 32) {}
@@ -78,7 +88,7 @@ private:
   const SimLaunch &launch_;
   std::array<int64_t, 3> block_;
   std::mt19937_64 &random_;
-  context::pooled_fixedsize_stack &stacks_;
+  StackPool &stacks_;
   SimAllocation shared_;
   std::vector<SimThread> threads_;
   std::vector<SimWarp> warps_;
@@ -311,15 +321,28 @@ const SimulatedMachine &simulatedMachine() {
   return kMachine;
 }
 
-llvm::Error simulate(const SimLaunch &launch, std::mt19937_64 &random) {
-  context::pooled_fixedsize_stack stacks(kStackBytes);
+// The blocks of the grid that run, in a random order.
+static std::vector<std::array<int64_t, 3>> chooseBlocks(const SimLaunch &launch,
+                                                        std::mt19937_64 &random) {
   std::vector<std::array<int64_t, 3>> blocks;
   for (int64_t z = 0; z < launch.grid[2]; ++z)
     for (int64_t y = 0; y < launch.grid[1]; ++y)
       for (int64_t x = 0; x < launch.grid[0]; ++x)
         blocks.push_back({x, y, z});
+  if (launch.mostBlocks > 0 && blocks.size() > launch.mostBlocks) {
+    // Edges are where sizes that do not divide show.
+    if (blocks.size() > 2)
+      std::swap(blocks[1], blocks.back());
+    std::shuffle(blocks.begin() + std::min<size_t>(2, blocks.size()), blocks.end(), random);
+    blocks.resize(launch.mostBlocks);
+  }
   std::shuffle(blocks.begin(), blocks.end(), random);
-  for (const std::array<int64_t, 3> &block : blocks)
+  return blocks;
+}
+
+llvm::Error simulate(const SimLaunch &launch, std::mt19937_64 &random) {
+  StackPool stacks(kStackBytes);
+  for (const std::array<int64_t, 3> &block : chooseBlocks(launch, random))
     if (llvm::Error error = BlockRun(launch, block, random, stacks).run())
       return error;
   return llvm::Error::success();

@@ -27,11 +27,12 @@ struct SimLaunch {
   unsigned blockThreads = 1;
   unsigned sharedBytes = 0;
   std::vector<SimRange> ranges;
+  uint64_t mostBlocks = 0; // see SimulatorSettings
   // The compiled kernel: called once per thread.
   std::function<void()> run;
 };
 
-// Runs every block. Error: the first access outside of the kernel's buffers and shared memory, of
+// Runs the blocks. Error: the first access outside of the kernel's buffers and shared memory, of
 // bytes nobody wrote, or out of alignment; a barrier that not all reach; each with the line of the
 // emitted code, block and thread.
 llvm::Error simulate(const SimLaunch &launch, std::mt19937_64 &random);

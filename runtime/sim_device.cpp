@@ -19,8 +19,9 @@ bool isBound(BufferKind kind) {
 
 class SimExecutable : public Executable {
 public:
-  SimExecutable(SimMemory &memory, const Program &program, std::mt19937_64 random)
-      : memory_(memory), program_(program), random_(random), addresses_(program.buffers.size()) {}
+  SimExecutable(SimMemory &memory, const Program &program, const SimulatorSettings &settings)
+      : memory_(memory), program_(program), mostBlocks_(settings.mostBlocks),
+        random_(settings.seed), addresses_(program.buffers.size()) {}
   ~SimExecutable() override { memory_.release(arena_); }
 
   llvm::Error prepare(const llvm::StringMap<int64_t> &symbols, std::vector<HostKernel> kernels);
@@ -40,6 +41,7 @@ private:
 
   SimMemory &memory_;
   Program program_;
+  uint64_t mostBlocks_;
   std::mt19937_64 random_;
   std::vector<std::byte *> addresses_;
   std::vector<int64_t> sizes_;
@@ -125,6 +127,7 @@ llvm::Error SimExecutable::launchKernel(const Kernel &kernel, const Prepared &pr
   launch.grid = prepared.grid;
   launch.blockThreads = kernel.blockThreads;
   launch.sharedBytes = kernel.sharedBytes;
+  launch.mostBlocks = mostBlocks_;
   std::vector<void *> pointers(kernel.arguments.size());
   std::vector<int64_t> integers = prepared.integers;
   std::vector<void *> parameters;
@@ -135,6 +138,8 @@ llvm::Error SimExecutable::launchKernel(const Kernel &kernel, const Prepared &pr
       continue;
     }
     std::byte *address = addresses_[argument.buffer];
+    if (program_.buffers[argument.buffer].kind == BufferKind::counter)
+      launch.mostBlocks = 0;
     pointers[place] = address;
     parameters.push_back(&pointers[place]);
     launch.ranges.push_back({address, uint64_t(sizes_[argument.buffer]),
@@ -148,10 +153,12 @@ llvm::Error SimExecutable::launchKernel(const Kernel &kernel, const Prepared &pr
 
 class SimDevice : public Device {
 public:
-  SimDevice(std::string compiler, uint64_t seed) : compiler_(std::move(compiler)), seed_(seed) {}
+  SimDevice(std::string compiler, std::string cacheDirectory, const SimulatorSettings &settings)
+      : compiler_(std::move(compiler)), cacheDirectory_(std::move(cacheDirectory)),
+        settings_(settings) {}
 
   std::string description() const override {
-    return llvm::formatv("simulator, seed {0}", seed_).str();
+    return llvm::formatv("simulator, seed {0}", settings_.seed).str();
   }
   llvm::Expected<void *> allocate(uint64_t bytes) override { return memory_.allocate(bytes); }
   void release(void *address) override { memory_.release(address); }
@@ -175,20 +182,19 @@ public:
                                                    llvm::ArrayRef<CompiledKernel>) override {
     if (llvm::Error error = verify(program))
       return error;
-    std::vector<std::string> warnings;
     llvm::Expected<std::vector<HostKernel>> kernels =
-        compileForHost(program, compiler_, usableCacheDirectory("", warnings));
+        compileForHost(program, compiler_, cacheDirectory_);
     if (!kernels)
       return kernels.takeError();
-    auto executable = std::make_unique<SimExecutable>(memory_, program, std::mt19937_64(seed_));
+    auto executable = std::make_unique<SimExecutable>(memory_, program, settings_);
     if (llvm::Error error = executable->prepare(symbols, std::move(*kernels)))
       return error;
     return executable;
   }
 
 private:
-  std::string compiler_;
-  uint64_t seed_;
+  std::string compiler_, cacheDirectory_;
+  SimulatorSettings settings_;
   SimMemory memory_;
 };
 
@@ -198,7 +204,12 @@ llvm::Expected<std::unique_ptr<Device>> openSimulator(const SimulatorSettings &s
   llvm::Expected<std::string> compiler = findHostCompiler();
   if (!compiler)
     return compiler.takeError();
-  return std::make_unique<SimDevice>(*compiler, settings.seed);
+  std::vector<std::string> warnings;
+  std::string cacheDirectory =
+      settings.useCache ? usableCacheDirectory(settings.cacheDirectory, warnings) : "";
+  if (settings.warnings)
+    llvm::append_range(*settings.warnings, warnings);
+  return std::make_unique<SimDevice>(*compiler, std::move(cacheDirectory), settings);
 }
 
 } // namespace warploom

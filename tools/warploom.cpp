@@ -118,8 +118,8 @@ CompileOptions optionsFromFlags() {
   return options;
 }
 
-void warn(const Compilation &compilation) {
-  for (const std::string &warning : compilation.warnings)
+void warn(llvm::ArrayRef<std::string> warnings) {
+  for (llvm::StringRef warning : warnings)
     llvm::errs() << "warning: " << warning << "\n";
 }
 
@@ -152,7 +152,7 @@ int compileMain() {
   llvm::Expected<Compilation> compilation = compile(*graph, options);
   if (!compilation)
     return fail(options.compileKernels ? deviceFailed : wrongInput, compilation.takeError());
-  warn(*compilation);
+  warn(compilation->warnings);
   printReport(*compilation);
   if (check) {
     llvm::outs() << compilation->program.kernels.size() << " kernels, verified\n";
@@ -196,14 +196,19 @@ llvm::Expected<std::vector<Tensor>> readInputs(const Graph &graph, SymbolBinding
   return tensors;
 }
 
-llvm::Expected<std::unique_ptr<Device>> openDevice() {
+llvm::Expected<std::unique_ptr<Device>> openDevice(std::vector<std::string> &warnings) {
+  SimulatorSettings settings;
+  settings.seed = seed;
+  settings.useCache = !noCache;
+  settings.cacheDirectory = cacheDirectory;
+  settings.warnings = &warnings;
   if (deviceKind == DeviceKind::sim)
-    return openSimulator({seed});
+    return openSimulator(settings);
   llvm::Expected<std::unique_ptr<Device>> gpu = openCudaDevice();
   if (gpu || deviceKind == DeviceKind::cuda)
     return gpu;
   llvm::consumeError(gpu.takeError());
-  return openSimulator({seed});
+  return openSimulator(settings);
 }
 
 bool printComparisons(llvm::ArrayRef<Comparison> comparisons) {
@@ -245,7 +250,8 @@ int runMain() {
       inputs.empty() ? randomInputs(*graph, *symbols, seed) : readInputs(*graph, *symbols);
   if (!arguments)
     return fail(wrongInput, arguments.takeError());
-  llvm::Expected<std::unique_ptr<Device>> device = openDevice();
+  std::vector<std::string> warnings;
+  llvm::Expected<std::unique_ptr<Device>> device = openDevice(warnings);
   if (!device)
     return fail(deviceFailed, device.takeError());
   bool onSimulator = llvm::StringRef((*device)->description()).starts_with("simulator");
@@ -257,7 +263,10 @@ int runMain() {
   llvm::Expected<Compilation> compilation = compile(*graph, options);
   if (!compilation)
     return fail(deviceFailed, compilation.takeError());
-  warn(*compilation);
+  for (const std::string &warning : compilation->warnings)
+    if (!llvm::is_contained(warnings, warning))
+      warnings.push_back(warning);
+  warn(warnings);
   printReport(*compilation);
   llvm::Expected<Session> session = Session::create(**device, *compilation, *symbols);
   if (!session)
