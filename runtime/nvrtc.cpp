@@ -125,6 +125,7 @@ std::vector<std::string> Nvrtc::architectures() const {
   std::vector<int> numbers(count);
   functions_->getArchs(numbers.data());
   std::vector<std::string> names;
+  names.reserve(numbers.size());
   for (int number : numbers)
     names.push_back("sm_" + std::to_string(number));
   return names;

@@ -146,8 +146,9 @@ llvm::Error writeSafetensors(llvm::StringRef path, const NamedTensors &tensors) 
   llvm::json::Object header;
   uint64_t offset = 0;
   for (const auto &[name, tensor] : tensors) {
+    DType dtype = tensor.dtype;
     const Spelling *spelling =
-        llvm::find_if(kSpellings, [&](const Spelling &s) { return s.dtype == tensor.dtype; });
+        llvm::find_if(kSpellings, [=](const Spelling &s) { return s.dtype == dtype; });
     llvm::json::Array shape;
     for (int64_t dim : tensor.dims)
       shape.push_back(dim);

@@ -57,7 +57,7 @@ double errorBound(const Graph &fused, Value value, const SymbolBindings &symbols
   Path path = paths.lookup(value.node);
   DType dtype = value.type().dtype;
   double sums = 4 * std::sqrt(path.depth) * unitRoundoff(dtype == DType::f64 ? dtype : DType::f32);
-  return 4 * path.stores * unitRoundoff(dtype) + sums;
+  return 4 * std::sqrt(path.stores) * unitRoundoff(dtype) + sums;
 }
 
 llvm::Expected<std::vector<Comparison>>

@@ -14,11 +14,11 @@ struct Comparison {
   bool passed() const { return difference.relativeL2 <= bound && difference.relativeMax <= bound; }
 };
 
-// How far a stored value may be from the interpreter's double: in units of the rounding of its
-// dtype, one for each store on the longest way from the arguments to it, and the rounding of f32
-// sums of the largest depth D on that way: 4 * stores * u(dtype) + 4 * sqrt(D) * u(f32), after
-// Higham, "Accuracy and Stability of Numerical Algorithms", section 4.2, for sums whose errors are
-// random. 0 for integers.
+// How far a stored value may be from the interpreter's double: the rounding of its dtype at each of
+// S stores on the longest way from the arguments to it, and the rounding of f32 sums of the largest
+// depth D on that way: 4 * sqrt(S) * u(dtype) + 4 * sqrt(D) * u(f32), after Higham, "Accuracy and
+// Stability of Numerical Algorithms", sections 2.8 and 4.2, for errors that are random. 0 for
+// integers.
 double errorBound(const Graph &fused, Value value, const SymbolBindings &symbols);
 
 // Compares every result and mutated argument with the source graph's meaning, and with `taps` every

@@ -1,6 +1,6 @@
-// Every kernel of the example layers at full size, with the schedule chosen for that size: a few of
-// its blocks on the simulator, on the interpreter's values of what it reads, against the
-// interpreter's values of what it writes.
+// Every kernel of the example layers by itself on the simulator: on the interpreter's values of
+// what it reads, against the interpreter's values of what it writes. At full size, with the
+// schedule chosen for that size, a few of its blocks run.
 #include "tests/layers/kernel_checker.h"
 
 #include "llvm/Support/MemoryBuffer.h"
@@ -10,7 +10,6 @@ using namespace warploom::testing;
 
 namespace {
 
-constexpr uint64_t kBlocks = 4;
 constexpr std::byte kPoison{0xa5};
 
 // What a layer's buffers hold, by name.
@@ -106,11 +105,12 @@ Changed changedElements(llvm::ArrayRef<std::byte> before, llvm::ArrayRef<std::by
   return changed;
 }
 
-void expectKernelMatches(const Program &program, const Kernel &kernel, const LayerValues &values) {
+void expectKernelMatches(const Program &program, const Kernel &kernel, const LayerValues &values,
+                         uint64_t mostBlocks) {
   SCOPED_TRACE(kernel.name);
   Program alone = isolate(program, kernel, values);
   std::unique_ptr<Device> device =
-      llvm::cantFail(openSimulator({.seed = 1, .mostBlocks = kBlocks}));
+      llvm::cantFail(openSimulator({.seed = 1, .mostBlocks = mostBlocks}));
   llvm::Expected<std::unique_ptr<Executable>> loaded = device->load(alone, {}, {});
   ASSERT_TRUE(bool(loaded)) << llvm::toString(loaded.takeError());
   std::vector<std::vector<std::byte>> before;
@@ -156,25 +156,34 @@ void expectKernelMatches(const Program &program, const Kernel &kernel, const Lay
   for (const SizeExpr &extent : kernel.grid)
     blocks *= llvm::cantFail(extent.evaluate({}));
   // The sampled blocks write their share, which is smaller at the edges.
-  EXPECT_GE(compared * blocks * 4, total * std::min<int64_t>(blocks, kBlocks));
+  EXPECT_GE(compared * blocks * 4,
+            total * (mostBlocks ? std::min<int64_t>(blocks, mostBlocks) : blocks));
   EXPECT_GT(compared, 0);
 }
 
-class FullSizeExamples : public ::testing::TestWithParam<const char *> {};
-
-TEST_P(FullSizeExamples, MatchTheInterpreterInEveryKernel) {
-  std::string path = std::string(WARPLOOM_SOURCE_DIR) + "/examples/" + GetParam() + ".loom";
+void expectEveryKernelMatches(const std::string &example, uint64_t mostBlocks) {
+  std::string path = std::string(WARPLOOM_SOURCE_DIR) + "/examples/" + example + ".loom";
   auto text = llvm::MemoryBuffer::getFile(path);
   ASSERT_TRUE(bool(text)) << path;
   Compiled layer = compileText((*text)->getBuffer());
   LayerValues values = layerValues(layer, 1);
   for (const Kernel &kernel : layer.program.kernels)
-    expectKernelMatches(layer.program, kernel, values);
+    expectKernelMatches(layer.program, kernel, values, mostBlocks);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, FullSizeExamples,
+class ExampleKernels : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(ExampleKernels, MatchTheInterpreterAtReducedSize) {
+  expectEveryKernelMatches(GetParam() + "_small", 0);
+}
+
+TEST_P(ExampleKernels, MatchTheInterpreterAtFullSize) {
+  expectEveryKernelMatches(GetParam(), 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ExampleKernels,
                          ::testing::Values("gpt2_decode", "gpt2_prefill", "bert_encoder",
                                            "llama_decode", "llama_prefill", "vit_block"),
-                         [](const auto &info) { return std::string(info.param); });
+                         [](const auto &info) { return info.param; });
 
 } // namespace
