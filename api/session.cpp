@@ -55,7 +55,8 @@ Session::~Session() {
 }
 
 llvm::Error Session::allocate(const SymbolBindings &symbols) {
-  for (const auto &[index, buffer] : llvm::enumerate(program_->buffers)) {
+  for (unsigned index = 0; index < program_->buffers.size(); ++index) {
+    const Buffer &buffer = program_->buffers[index];
     Layout layout;
     std::optional<DType> dtype = parseDType(buffer.dtype);
     layout.isTensor = dtype.has_value();

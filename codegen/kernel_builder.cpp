@@ -200,7 +200,7 @@ Kernel KernelBuilder::finish(std::array<SizeExpr, 3> grid, unsigned blockThreads
   kernel.name = llvm::formatv("{0}_{1:x-8}", opList(group_), uint32_t(hash)).str();
   kernel.source = head + "extern \"C\" __global__ void __launch_bounds__(" + bounds + ")\n" +
                   kernel.name + text;
-  kernel.grid = grid;
+  kernel.grid = std::move(grid);
   kernel.blockThreads = blockThreads;
   kernel.sharedBytes = sharedBytes;
   for (const Parameter &parameter : parameters_)

@@ -201,7 +201,8 @@ template <class T> T reduceRow(const Node &node, llvm::ArrayRef<T> row) {
 
 void evaluateReduction(const Node &node, const WideTensor &from, WideTensor &result) {
   Rows rows(Shape(from.dims), reducedAxes(node));
-  for (const auto &[index, base] : llvm::enumerate(rows.bases)) {
+  for (size_t index = 0; index < rows.bases.size(); ++index) {
+    int64_t base = rows.bases[index];
     auto gather = [&](const auto &elements) {
       std::decay_t<decltype(elements)> row;
       for (int64_t offset : rows.offsets)

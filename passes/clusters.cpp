@@ -22,7 +22,7 @@ bool hasCost(const Node &node) {
          (!isView(node.op) || node.group);
 }
 
-Clusters::Clusters(Graph &graph) : graph_(graph) {
+Clusters::Clusters(Graph &graph) {
   llvm::DenseMap<Value, Node *> updates; // the node that updates a value in place
   for (const auto &[position, node] : llvm::enumerate(graph.nodes())) {
     position_[&node] = position;

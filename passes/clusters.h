@@ -62,7 +62,6 @@ private:
   bool leadsThroughThird(Unit from, Unit to, unsigned limit) const;
   llvm::SmallVector<Unit, 8> successors(Unit from) const;
 
-  Graph &graph_;
   std::vector<Cluster> clusters_;
   llvm::DenseMap<const Node *, unsigned> clusterOf_, position_;
   llvm::DenseMap<const Node *, llvm::SmallSetVector<Node *, 4>> users_;

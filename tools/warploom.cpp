@@ -223,7 +223,7 @@ bool printComparisons(llvm::ArrayRef<Comparison> comparisons) {
   return passed;
 }
 
-llvm::Error writeOutputs(const Graph &graph, const RunResult &run, NamedTensors tapped) {
+llvm::Error writeOutputs(const Graph &graph, const RunResult &run, const NamedTensors &tapped) {
   NamedTensors tensors;
   for (const auto &[result, tensor] : llvm::zip(graph.results(), run.results))
     tensors.emplace_back(result.name, tensor);
@@ -233,9 +233,9 @@ llvm::Error writeOutputs(const Graph &graph, const RunResult &run, NamedTensors 
   for (const auto &[argument, tensor] : llvm::zip(graph.arguments(), run.mutated))
     if (argument.isMutable && isNew(argument.value.name()))
       tensors.emplace_back(argument.value.name(), tensor);
-  for (auto &[name, tensor] : tapped)
+  for (const auto &[name, tensor] : tapped)
     if (isNew(name))
-      tensors.emplace_back(name, std::move(tensor));
+      tensors.emplace_back(name, tensor);
   return writeSafetensors(outputs, tensors);
 }
 
@@ -292,7 +292,7 @@ int runMain() {
                                   (*device)->description(), passed ? "verified" : "NOT VERIFIED");
   }
   if (!outputs.empty())
-    if (llvm::Error error = writeOutputs(*graph, *run, std::move(tapped)))
+    if (llvm::Error error = writeOutputs(*graph, *run, tapped))
       return fail(wrongInput, std::move(error));
   return passed ? done : notVerified;
 }
