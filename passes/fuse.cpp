@@ -218,11 +218,17 @@ private:
     for (Node &node : graph_.nodes()) {
       if (clusters_.of(&node) || !hasCost(node))
         continue;
-      bool joined = false;
-      for (unsigned index = 0; index < node.operands.size() && !joined; ++index) {
+      // The first pointwise kernel behind an operand takes the node, and the others join it.
+      std::optional<unsigned> joined;
+      for (unsigned index = 0; index < node.operands.size(); ++index) {
         std::optional<unsigned> cluster = clusters_.of(storedValue(node.operands[index]).node);
-        joined = cluster && clusters_[*cluster].kind == GroupKind::map &&
-                 followsElementwise(node, index, GroupKind::map) && tryAdd(*cluster, &node);
+        if (!cluster || cluster == joined || clusters_[*cluster].kind != GroupKind::map ||
+            !followsElementwise(node, index, GroupKind::map))
+          continue;
+        if (joined)
+          tryMerge(*joined, *cluster);
+        else if (tryAdd(*cluster, &node))
+          joined = cluster;
       }
       if (!joined)
         clusters_.create(&node, GroupKind::map);

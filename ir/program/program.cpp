@@ -53,6 +53,17 @@ llvm::json::Array sizeArray(llvm::ArrayRef<SizeExpr> sizes) {
   return array;
 }
 
+llvm::json::Array argumentArray(const Program &program, const Kernel &kernel) {
+  llvm::json::Array array;
+  for (const KernelArgument &argument : kernel.arguments)
+    if (argument.kind == KernelArgument::Kind::buffer)
+      array.push_back(llvm::json::Object{{"buffer", program.buffers[argument.buffer].name}});
+    else
+      array.push_back(
+          llvm::json::Object{{"value", argument.value.json()}, {"bytes", argument.bytes}});
+  return array;
+}
+
 llvm::json::Object kernelJson(const Program &program, const Kernel &kernel,
                               const KernelResources *resources) {
   auto number = [&](unsigned KernelResources::*field) {
@@ -63,6 +74,7 @@ llvm::json::Object kernelJson(const Program &program, const Kernel &kernel,
                             {"grid", sizeArray(kernel.grid)},
                             {"block", kernel.blockThreads},
                             {"shared_bytes", kernel.sharedBytes},
+                            {"arguments", argumentArray(program, kernel)},
                             {"registers", number(&KernelResources::registers)},
                             {"stack_bytes", number(&KernelResources::stackBytes)},
                             {"spill_bytes", number(&KernelResources::spillBytes)},

@@ -98,9 +98,10 @@ llvm::Error verify(const Program &program);
 std::string print(const Program &program);
 
 // The stable form: {"name", "arch", "symbols", "kernels": [{"name", "ops", "grid", "block",
-// "shared_bytes", "registers", "stack_bytes", "spill_bytes", "reads", "writes"}], "edges",
-// "buffers"}. Sizes with symbols are strings. `resources` is empty where nothing was compiled
-// (the fields are then null), else one entry per kernel.
+// "shared_bytes", "arguments", "registers", "stack_bytes", "spill_bytes", "reads", "writes"}],
+// "edges", "buffers"}. An argument is {"buffer": name}, a pointer to the first element, or an
+// integer {"value", "bytes"}. Sizes with symbols are strings. `resources` is empty where nothing
+// was compiled (the fields are then null), else one entry per kernel.
 llvm::json::Value toJson(const Program &program, llvm::ArrayRef<KernelResources> resources);
 
 } // namespace warploom

@@ -107,6 +107,21 @@ TEST(ProgramText, ShowsEveryPart) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 
+TEST(ProgramJson, ListsArgumentsInTheOrderOfTheSignature) {
+  Program program = chain();
+  KernelArgument length, y;
+  length.kind = KernelArgument::Kind::integer;
+  length.value = SizeExpr::symbol("length");
+  y.buffer = 2;
+  program.kernels[0].arguments = {length, y};
+  llvm::json::Value json = toJson(program, {});
+  const llvm::json::Object &kernel = *(*json.getAsObject()->getArray("kernels"))[0].getAsObject();
+  llvm::json::Value expected =
+      llvm::json::Array{llvm::json::Object{{"value", "length"}, {"bytes", 8}},
+                        llvm::json::Object{{"buffer", "y"}}};
+  EXPECT_EQ(*kernel.get("arguments"), expected);
+}
+
 TEST(ProgramJson, HasStableFields) {
   llvm::json::Value json = toJson(chain(), {});
   const llvm::json::Object &kernel = *(*json.getAsObject()->getArray("kernels"))[0].getAsObject();
