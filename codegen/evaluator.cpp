@@ -19,21 +19,14 @@ Value resultOf(const Node &node) {
   return const_cast<Node &>(node).result();
 }
 
-// f32 and f64 are computed as they are stored.
 bool isComputedAsStored(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f64;
+  return computeType(dtype) == storageType(dtype);
 }
 
 std::string toCompute(DType dtype, const std::string &stored) {
   return isComputedAsStored(dtype)
              ? stored
              : llvm::formatv("convert<{0}>({1})", computeType(dtype), stored).str();
-}
-
-std::string toStorage(DType dtype, const std::string &computed) {
-  return isComputedAsStored(dtype)
-             ? computed
-             : llvm::formatv("convert<{0}>({1})", storageType(dtype), computed).str();
 }
 
 std::string indexKey(const Index &index) {
@@ -123,8 +116,7 @@ std::string Evaluator::evaluate(Value value, const Index &index) {
                            : isOwn(value)               ? compute(*value.node, index)
                                                         : loadStored(value, index);
   if (isUsedAsStored(value))
-    expression = define(value, index,
-                        toCompute(value.type().dtype, toStorage(value.type().dtype, expression)));
+    expression = defineRounded(value, index, expression);
   return memo_[key] = expression;
 }
 
@@ -132,7 +124,7 @@ std::string Evaluator::evaluate(Value value, const Index &index) {
 bool Evaluator::isUsedAsStored(Value value) const {
   const Group &group = kernel_.group();
   DType dtype = value.type().dtype;
-  if (computeType(dtype) == storageType(dtype) || !llvm::is_contained(group.outputs, value))
+  if (isComputedAsStored(dtype) || !llvm::is_contained(group.outputs, value))
     return false;
   return llvm::any_of(group.nodes, [&](const Node *node) {
     return kind(node->op) != OpKind::update && llvm::any_of(node->operands, [&](Value operand) {
@@ -142,6 +134,32 @@ bool Evaluator::isUsedAsStored(Value value) const {
 }
 
 std::string Evaluator::define(Value value, const Index &index, const std::string &expression) {
+  return define(value, computeType(value.type().dtype), index, expression);
+}
+
+std::string Evaluator::defineRounded(Value value, const Index &index,
+                                     const std::string &expression) {
+  DType dtype = value.type().dtype;
+  return widened(dtype, define(value, storageType(dtype), index, toStorage(dtype, expression)));
+}
+
+std::string Evaluator::widened(DType dtype, const std::string &stored) {
+  std::string expression = toCompute(dtype, stored);
+  storedForms_[expression] = {dtype, stored};
+  return expression;
+}
+
+std::string Evaluator::toStorage(DType dtype, const std::string &computed) const {
+  auto known = storedForms_.find(computed);
+  if (known != storedForms_.end() && known->second.first == dtype)
+    return known->second.second;
+  return isComputedAsStored(dtype)
+             ? computed
+             : llvm::formatv("convert<{0}>({1})", storageType(dtype), computed).str();
+}
+
+std::string Evaluator::define(Value value, llvm::StringRef type, const Index &index,
+                              const std::string &expression) {
   // What is the same in every lane is computed once, in front of them.
   bool varies = width_ == 1 || llvm::any_of(index, [](const IndexExpr &place) {
                   std::optional<IndexExpr> step = place.coefficientOf("lane");
@@ -149,7 +167,7 @@ std::string Evaluator::define(Value value, const Index &index, const std::string
                 });
   Emitter &where = varies ? lanes() : beforeLanes();
   std::string name = where.name(value.name());
-  where.line("const {0} {1} = {2};", computeType(value.type().dtype), name, expression);
+  where.line("const {0} {1} = {2};", type, name, expression);
   return name;
 }
 
@@ -198,18 +216,15 @@ std::string Evaluator::computeCast(const Node &node, const Index &index) {
     std::string stored = llvm::formatv("bitcast<{0}>(convert<{1}>({2}))", storageType(to),
                                        storageType(from), operand)
                              .str();
-    return define(resultOf(node), index,
-                  llvm::formatv("convert<{0}>({1})", computeType(to), stored).str());
+    return widened(to, define(resultOf(node), storageType(to), index, stored));
   }
   // To a wider floating type nothing changes; to a smaller one the value is really rounded.
   bool isExact =
       isFloating(from) && computeType(from) == computeType(to) && (to == DType::f32 || from == to);
   if (isExact)
     return operand;
-  std::string rounded = llvm::formatv("convert<{0}>({1})", storageType(to), operand).str();
-  if (computeType(to) != storageType(to))
-    rounded = llvm::formatv("convert<{0}>({1})", computeType(to), rounded).str();
-  return define(resultOf(node), index, rounded);
+  return widened(to, define(resultOf(node), storageType(to), index,
+                            llvm::formatv("convert<{0}>({1})", storageType(to), operand).str()));
 }
 
 std::string Evaluator::computeRope(const Node &node, const Index &index) {
@@ -247,8 +262,8 @@ std::string Evaluator::loadStored(Value stored, const Index &index) {
   auto loaded = [&](Emitter &where, const IndexExpr &place) {
     std::string name = where.name(stored.name() + "_element");
     std::string element = llvm::formatv("load({0})", elementAt(pointer, place)).str();
-    where.line("const {0} {1} = {2};", computeType(dtype), name, toCompute(dtype, element));
-    return name;
+    where.line("const {0} {1} = {2};", storageType(dtype), name, element);
+    return widened(dtype, name);
   };
   std::optional<IndexExpr> step = width_ > 1 ? address.coefficientOf("lane") : IndexExpr(0);
   if (width_ == 1 || (step && step->constant() == 0))
@@ -262,7 +277,7 @@ std::string Evaluator::loadStored(Value stored, const Index &index) {
     beforeLanes().line("const Vec<{0}, {1}> {2} = load<{1}>({3});", storageType(dtype), width_,
                        vector, elementAt(pointer, start));
   }
-  return toCompute(dtype, vector + ".lane[lane]");
+  return widened(dtype, vector + ".lane[lane]");
 }
 
 void Evaluator::storeAt(Value output, const Index &index, const std::string &expression,

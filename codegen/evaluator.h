@@ -55,7 +55,15 @@ private:
   std::string computeRope(const Node &node, const Index &index);
   std::string computeCast(const Node &node, const Index &index);
   std::string loadStored(Value stored, const Index &index);
+  // Names an expression of the value's compute type, or of another type.
   std::string define(Value value, const Index &index, const std::string &expression);
+  std::string define(Value value, llvm::StringRef type, const Index &index,
+                     const std::string &expression);
+  // Names a computed expression rounded to the value's storage type; returns it widened again.
+  std::string defineRounded(Value value, const Index &index, const std::string &expression);
+  // Conversions between the two types; what was widened is stored without a conversion.
+  std::string widened(DType dtype, const std::string &stored);
+  std::string toStorage(DType dtype, const std::string &computed) const;
   bool isOwn(Value value) const;
   bool isUsedAsStored(Value value) const;
 
@@ -65,6 +73,7 @@ private:
   unsigned width_ = 1;
   std::unique_ptr<Emitter> before_, lanes_, after_;
   std::map<std::string, std::string> memo_;
+  llvm::StringMap<std::pair<DType, std::string>> storedForms_; // by the widened expression
 };
 
 } // namespace warploom

@@ -81,8 +81,10 @@ void openSoftmax(Graph &graph, Node &node) {
   Value shifted = open.emit("shifted", Op::sub, {x, largest});
   Value exponential = open.emit("exp", Op::exp, {shifted});
   Value sum = open.reduce("sum", Op::reduce_sum, exponential, axes);
+  // One division for the row, not one for each element.
   if (node.op == Op::softmax)
-    return open.finish(open.emit("quotient", Op::div, {exponential, sum}));
+    return open.finish(
+        open.emit("scaled", Op::mul, {exponential, open.emit("scale", Op::reciprocal, {sum})}));
   Value logarithm = open.emit("log", Op::log, {sum});
   open.finish(open.emit("difference", Op::sub, {shifted, logarithm}));
 }

@@ -5,11 +5,12 @@
 //   %weights_shifted = sub(%scores, %weights_max) : f32[16, 50257] group 0
 //   %weights_exp = exp(%weights_shifted) : f32[16, 50257] group 0
 //   %weights_sum = reduce_sum(%weights_exp) {axes = [1], keepdims = true} : f32[16, 1] group 0
-//   %weights = div(%weights_exp, %weights_sum) : f32[16, 50257] group 0
+//   %weights_scale = reciprocal(%weights_sum) : f32[16, 1] group 0
+//   %weights = mul(%weights_exp, %weights_scale) : f32[16, 50257] group 0
 using namespace warploom;
 
 extern "C" __global__ void __launch_bounds__(512, 1)
-reduce_max_reduce_sum_sub_exp_div_3c3b8635(
+reduce_max_reduce_sum_sub_exp_reciprocal_b25e36f5(
     const float *__restrict__ scores,
     float *__restrict__ weights) {
   const Threads threads = {threadIndex(), 512};
@@ -35,7 +36,8 @@ reduce_max_reduce_sum_sub_exp_div_3c3b8635(
     const float scores_element_2 = load(scores + (column + row * 50257));
     const float weights_shifted_1 = op_sub<float>(scores_element_2, weights_max);
     const float weights_exp_1 = op_exp<float>(weights_shifted_1);
-    const float weights_1 = op_div<float>(weights_exp_1, weights_sum);
+    const float weights_scale = op_reciprocal<float>(weights_sum);
+    const float weights_1 = op_mul<float>(weights_exp_1, weights_scale);
     store(weights + (column + row * 50257), weights_1);
   }
 }

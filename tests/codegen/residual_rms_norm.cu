@@ -14,7 +14,7 @@
 using namespace warploom;
 
 extern "C" __global__ void __launch_bounds__(64, 1)
-reduce_mean_add_mul_rsqrt_108bbad3(
+reduce_mean_add_mul_rsqrt_02197b20(
     const bf16 *__restrict__ x,
     const bf16 *__restrict__ residual,
     bf16 *__restrict__ sum,
@@ -36,8 +36,8 @@ reduce_mean_add_mul_rsqrt_108bbad3(
     #pragma unroll
     for (int lane = 0; lane < 8; ++lane) {
       const float sum_1 = op_add<float>(convert<float>(x_held[item].lane[lane]), convert<float>(residual_held[item].lane[lane]));
-      const float sum_2 = convert<float>(convert<bf16>(sum_1));
-      const float normalized_squares = op_mul<float>(sum_2, sum_2);
+      const bf16 sum_2 = convert<bf16>(sum_1);
+      const float normalized_squares = op_mul<float>(convert<float>(sum_2), convert<float>(sum_2));
       normalized_variance_partial = SumOf::combine(normalized_variance_partial, normalized_squares * (1.0f / 2048));
     }
   }
@@ -53,12 +53,12 @@ reduce_mean_add_mul_rsqrt_108bbad3(
     #pragma unroll
     for (int lane = 0; lane < 8; ++lane) {
       const float sum_3 = op_add<float>(convert<float>(x_held[item].lane[lane]), convert<float>(residual_held[item].lane[lane]));
-      const float sum_4 = convert<float>(convert<bf16>(sum_3));
-      sum_out.lane[lane] = convert<bf16>(sum_4);
-      const float normalized_normalized = op_mul<float>(sum_4, normalized_scale);
+      const bf16 sum_4 = convert<bf16>(sum_3);
+      sum_out.lane[lane] = sum_4;
+      const float normalized_normalized = op_mul<float>(convert<float>(sum_4), normalized_scale);
       const float normalized_scaled = op_mul<float>(normalized_normalized, convert<float>(gain_chunk.lane[lane]));
-      const float normalized_1 = convert<float>(convert<bf16>(normalized_scaled));
-      normalized_out.lane[lane] = convert<bf16>(normalized_1);
+      const bf16 normalized_1 = convert<bf16>(normalized_scaled);
+      normalized_out.lane[lane] = normalized_1;
     }
     store(sum + (column + row * 2048), sum_out);
     store(normalized + (column + row * 2048), normalized_out);

@@ -6,7 +6,7 @@
 using namespace warploom;
 
 extern "C" __global__ void __launch_bounds__(256, 1)
-rope_kv_update_2764012b(
+rope_kv_update_a2c4a81e(
     const int32_t *__restrict__ position,
     const bf16 *__restrict__ keys_1,
     const bf16 *__restrict__ cos,
@@ -15,7 +15,7 @@ rope_kv_update_2764012b(
   const int chunk = int(blockIndex()) * 256 + threadIndex();
   if (chunk >= 1024)
     return;
-  const int32_t position_element = convert<int32_t>(load(position));
+  const int32_t position_element = load(position);
   const Vec<bf16, 8> keys_chunk = load<8>(keys_1 + chunk * 8);
   const Vec<bf16, 8> keys_chunk_1 = load<8>(keys_1 + ((((chunk % 8) + 4) % 8) * 8 + (chunk / 8) * 64));
   const Vec<bf16, 8> cos_chunk = load<8>(cos + (((chunk / 8) % 16) * 64 + (chunk % 8) * 8));
