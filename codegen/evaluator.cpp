@@ -73,8 +73,9 @@ std::string constantLiteral(const Node &constant) {
 
 } // namespace
 
-void Evaluator::beginLanes(unsigned width) {
+void Evaluator::beginLanes(unsigned width, std::optional<CutChunk> cut) {
   width_ = width;
+  cut_ = std::move(cut);
   before_ = std::make_unique<Emitter>(kernel_.names());
   lanes_ = std::make_unique<Emitter>(kernel_.names());
   after_ = std::make_unique<Emitter>(kernel_.names());
@@ -88,6 +89,11 @@ void Evaluator::endLanes() {
   } else if (!lanes_->str().empty()) {
     kernel_.body().line("#pragma unroll");
     auto loop = kernel_.body().block("for (int lane = 0; lane < {0}; ++lane)", width_);
+    if (cut_) {
+      kernel_.body().line("if (!{0} && isOutside({1} + lane, {2}))", cut_->isWhole, cut_->column,
+                          cut_->columns);
+      kernel_.body().line("  continue;");
+    }
     kernel_.body().splice(*lanes_);
   }
   kernel_.body().splice(*after_);
@@ -255,6 +261,15 @@ std::string Evaluator::computeRope(const Node &node, const Index &index) {
                 llvm::formatv("{0} * {1} + {2} * {3}", self, cosine, turned, sine).str());
 }
 
+bool Evaluator::isAligned(const IndexExpr &start) const {
+  return (cut_ ? start - cut_->alignedStart : start).isMultipleOf(width_);
+}
+
+std::string Evaluator::chunkLoad(const std::string &pointer) const {
+  return cut_ ? llvm::formatv("loadInside<{0}>({1}, {2})", width_, pointer, cut_->arguments()).str()
+              : llvm::formatv("load<{0}>({1})", width_, pointer).str();
+}
+
 std::string Evaluator::loadStored(Value stored, const Index &index) {
   std::string pointer = kernel_.reads(stored);
   IndexExpr address = addressOf(kernel_, stored, index);
@@ -269,13 +284,13 @@ std::string Evaluator::loadStored(Value stored, const Index &index) {
   if (width_ == 1 || (step && step->constant() == 0))
     return loaded(width_ == 1 ? lanes() : beforeLanes(), address);
   IndexExpr start = step ? address.without("lane") : address;
-  if (!step || step->constant() != 1 || !start.isMultipleOf(width_))
+  if (!step || step->constant() != 1 || !isAligned(start))
     return loaded(lanes(), address);
   std::string vector = holder_ ? holder_(stored, start, width_) : "";
   if (vector.empty()) {
     vector = beforeLanes().name(stored.name() + "_chunk");
-    beforeLanes().line("const Vec<{0}, {1}> {2} = load<{1}>({3});", storageType(dtype), width_,
-                       vector, elementAt(pointer, start));
+    beforeLanes().line("const Vec<{0}, {1}> {2} = {3};", storageType(dtype), width_, vector,
+                       chunkLoad(elementAt(pointer, start)));
   }
   return widened(dtype, vector + ".lane[lane]");
 }
@@ -291,7 +306,7 @@ void Evaluator::storeAt(Value output, const Index &index, const std::string &exp
     where.line("{0}{1}", guard.empty() ? "" : "  ", statement);
   };
   std::optional<IndexExpr> step = width_ > 1 ? address.coefficientOf("lane") : std::nullopt;
-  if (!step || step->constant() != 1 || !address.without("lane").isMultipleOf(width_)) {
+  if (!step || step->constant() != 1 || !isAligned(address.without("lane"))) {
     guarded(lanes(), llvm::formatv("store({0}, {1});", elementAt(pointer, address),
                                    toStorage(dtype, expression))
                          .str());
@@ -300,9 +315,10 @@ void Evaluator::storeAt(Value output, const Index &index, const std::string &exp
   std::string chunk = beforeLanes().name(output.name() + "_out");
   beforeLanes().line("Vec<{0}, {1}> {2};", storageType(dtype), width_, chunk);
   lanes().line("{0}.lane[lane] = {1};", chunk, toStorage(dtype, expression));
-  guarded(
-      *after_,
-      llvm::formatv("store({0}, {1});", elementAt(pointer, address.without("lane")), chunk).str());
+  std::string place = elementAt(pointer, address.without("lane"));
+  guarded(*after_,
+          cut_ ? llvm::formatv("storeInside({0}, {1}, {2});", place, chunk, cut_->arguments()).str()
+               : llvm::formatv("store({0}, {1});", place, chunk).str());
 }
 
 void Evaluator::evaluateAndStore(Value output, const Index &index, llvm::StringRef guard) {

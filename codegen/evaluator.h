@@ -9,6 +9,16 @@
 
 namespace warploom {
 
+// A chunk of a row that begins in front of the row or ends behind it, so that rows of any length
+// are read in aligned vectors: lanes outside of the row are neither computed nor touched.
+struct CutChunk {
+  std::string column;     // of the chunk's first element; below 0 in front of the row
+  std::string columns;    // of the row
+  std::string isWhole;    // no lane is outside
+  IndexExpr alignedStart; // an address of the chunk that is a multiple of its width
+  std::string arguments() const { return column + ", " + columns + ", " + isWhole; }
+};
+
 class Evaluator {
 public:
   explicit Evaluator(KernelBuilder &kernel) : kernel_(kernel) {}
@@ -23,7 +33,7 @@ public:
   // < width, known to IndexExpr by laneVariable()). Code until endLanes() goes into one unrolled
   // loop; loads and stores that are contiguous along the lanes become one access around it. Works
   // without a loop where width is 1.
-  void beginLanes(unsigned width);
+  void beginLanes(unsigned width, std::optional<CutChunk> cut = std::nullopt);
   IndexExpr laneVariable() const { return IndexExpr::variable("lane", width_); }
   void endLanes();
 
@@ -49,6 +59,8 @@ public:
   // to use, or "" to load as usual.
   using Holder = std::function<std::string(Value stored, const IndexExpr &address, unsigned width)>;
   void hold(Holder holder) { holder_ = std::move(holder); }
+  // The expression that loads the current chunk from a pointer.
+  std::string chunkLoad(const std::string &pointer) const;
 
 private:
   std::string compute(const Node &node, const Index &index);
@@ -70,7 +82,10 @@ private:
   KernelBuilder &kernel_;
   llvm::DenseMap<Value, Provider> providers_;
   Holder holder_;
+  bool isAligned(const IndexExpr &start) const;
+
   unsigned width_ = 1;
+  std::optional<CutChunk> cut_;
   std::unique_ptr<Emitter> before_, lanes_, after_;
   std::map<std::string, std::string> memo_;
   llvm::StringMap<std::pair<DType, std::string>> storedForms_; // by the widened expression

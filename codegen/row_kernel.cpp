@@ -16,7 +16,7 @@ llvm::Expected<Kernel> emitRowKernel(const KernelContext &context, const Group &
   values.append(group.outputs.begin(), group.outputs.end());
   RowSchedule schedule =
       scheduleRow(shape, values, std::min(kMostThreads, context.target.maxThreadsPerBlock),
-                  context.target.multiprocessors);
+                  context.target.multiprocessors, /*mayCut=*/true);
   SizeExpr rows = shape.rows();
 
   Emitter &text = kernel.body();

@@ -62,6 +62,8 @@ public:
     auto levels = reductionLevels(nodes);
     phases_ = levels.size() + 1;
     kernel_.openBody();
+    if (schedule_.isCut)
+      kernel_.body().line("const int shift = {0};", mod(row_ * columns_, schedule_.width).str());
     for (const std::vector<const Node *> &level : levels)
       emitReductions(level);
     emitUses(uses);
@@ -90,32 +92,47 @@ private:
   // Loops over the thread's chunks; `body` gets the full-shape index and the chunk's first column.
   void forChunks(llvm::function_ref<void(const Index &, const IndexExpr &)> body) {
     Emitter &text = kernel_.body();
-    unsigned step = schedule_.threadsPerRow * schedule_.width;
-    std::optional<int64_t> columns = columns_.constant();
-    bool isExact = columns && *columns > 0 && *columns % step == 0;
-    IndexExpr variable = IndexExpr::variable("column", columns, schedule_.width);
-    auto chunk = [&] {
-      evaluator_.beginLanes(schedule_.width);
+    unsigned width = schedule_.width, step = schedule_.threadsPerRow * width;
+    IndexExpr variable =
+        IndexExpr::variable("column", columns_.constant(), schedule_.isCut ? 1 : width);
+    auto chunk = [&](llvm::StringRef knownWhole) {
+      if (schedule_.isCut)
+        text.line("const bool is_whole = {0}isWholeChunk<{1}>(column, {2});", knownWhole, width,
+                  columns_.str());
+      evaluator_.beginLanes(width, cutAt(variable));
       body(indexAt(variable + evaluator_.laneVariable()), variable);
       evaluator_.endLanes();
     };
-    std::string start =
-        schedule_.width == 1 ? "thread" : llvm::formatv("thread * {0}", schedule_.width).str();
+    std::string start = width == 1 ? "thread" : llvm::formatv("thread * {0}", width).str();
+    std::string shift = schedule_.isCut ? " - shift" : "";
     if (!schedule_.isHeld) {
-      auto loop = text.block("for ({0} column = {1}; column < {2}; column += {3})",
-                             kernel_.indexType(), start, columns_.str(), step);
-      chunk();
+      auto loop = text.block("for ({0} column = {1}{2}; column < {3}; column += {4})",
+                             kernel_.indexType(), start, shift, columns_.str(), step);
+      chunk("");
       return;
     }
+    // Before this item every thread's chunk lies inside, but for the cut first one.
+    int64_t fullItems = *columns_.constant() / step;
+    bool isExact = !schedule_.isCut && *columns_.constant() > 0 && fullItems == schedule_.items;
     text.line("#pragma unroll");
     auto loop = text.block("for (int item = 0; item < {0}; ++item)", schedule_.items);
-    text.line("const int column = {0} + item * {1};", start, step);
+    text.line("const int column = {0} + item * {1}{2};", start, step, shift);
     if (isExact) {
-      chunk();
-    } else {
-      auto inside = text.block("if (column < {0})", columns_.str());
-      chunk();
+      chunk("");
+      return;
     }
+    std::string known =
+        fullItems > 0 ? llvm::formatv("item < {0} || ", fullItems).str() : std::string();
+    auto inside = text.block("if ({0}column < {1})", known, columns_.str());
+    chunk(fullItems > 1 ? llvm::formatv("(item > 0 && item < {0}) || ", fullItems).str() : "");
+  }
+
+  // How the chunk at `column` is cut, if rows are.
+  std::optional<CutChunk> cutAt(const IndexExpr &column) {
+    if (!schedule_.isCut)
+      return std::nullopt;
+    return CutChunk{column.str(), columns_.str(), "is_whole",
+                    linearize(indexAt(column), kernel_.sizes(shape_.dims))};
   }
 
   void emitReductions(const std::vector<const Node *> &level) {
@@ -204,7 +221,7 @@ private:
                                         .str());
     }
     if (phase_ == 0)
-      evaluator_.beforeLanes().line("{0}[item] = load<{1}>({2});", entry->second, width, key);
+      evaluator_.beforeLanes().line("{0}[item] = {1};", entry->second, evaluator_.chunkLoad(key));
     return entry->second + "[item]";
   }
 
@@ -242,8 +259,15 @@ RowShape rowShape(llvm::ArrayRef<const Node *> nodes) {
   return {reduction->operands[0].type().dims, reducedAxes(*reduction)};
 }
 
+// Whether an aligned chunk of a row is aligned in every value of the full shape: they lie in
+// memory alike, without gaps.
+static bool canCut(const RowShape &shape, llvm::ArrayRef<Value> full) {
+  return shape.axes.size() == 1 && shape.axes[0] + 1 == shape.dims.size() && !full.empty() &&
+         llvm::all_of(full, [](Value value) { return value.type().isContiguous(); });
+}
+
 RowSchedule scheduleRow(const RowShape &shape, llvm::ArrayRef<Value> values, unsigned maxThreads,
-                        unsigned multiprocessors) {
+                        unsigned multiprocessors, bool mayCut) {
   RowSchedule schedule;
   std::optional<int64_t> columns = shape.columns().constant();
   unsigned rank = shape.dims.size();
@@ -257,12 +281,19 @@ RowSchedule scheduleRow(const RowShape &shape, llvm::ArrayRef<Value> values, uns
     }
   if (isInnermost && shape.dims.back().isConstant())
     schedule.width = chunkWidth(full, IndexExpr(shape.dims.back().constant()));
+  if (mayCut && columns && canCut(shape, full)) {
+    unsigned widest = chunkWidth(full, IndexExpr(16));
+    schedule.isCut = schedule.width < widest && *columns >= 4 * widest;
+    if (schedule.isCut)
+      schedule.width = widest;
+  }
   if (!columns) {
     schedule.threadsPerRow = std::min(256u, maxThreads);
     schedule.isHeld = false;
     return schedule;
   }
-  int64_t chunks = std::max<int64_t>(1, llvm::divideCeil(*columns, schedule.width));
+  int64_t chunks = std::max<int64_t>(
+      1, llvm::divideCeil(*columns + (schedule.isCut ? schedule.width - 1 : 0), schedule.width));
   // About four chunks in flight per thread hide the memory's latency; where the rows do not fill
   // the GPU, more threads do.
   std::optional<int64_t> rows = shape.rows().constant();

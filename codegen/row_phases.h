@@ -13,6 +13,8 @@ struct RowSchedule {
   unsigned rowsPerBlock = 1;   // more than 1 only where a row has at most 32 threads
   unsigned items = 1;          // chunks of `width` per thread; the held form unrolls over them
   bool isHeld = true;          // loaded vectors stay in registers from the first phase to the last
+  // The length is no multiple of `width`: chunks are aligned in memory and cut at the row's ends.
+  bool isCut = false;
   unsigned blockThreads() const { return threadsPerRow * rowsPerBlock; }
   // Shared bytes that the reductions need.
   unsigned sharedBytes() const { return threadsPerRow > 32 ? 2 * 32 * 8 : 0; }
@@ -28,10 +30,11 @@ struct RowShape {
 
 RowShape rowShape(llvm::ArrayRef<const Node *> nodes);
 
-// Threads and registers for a row; `maxThreads` bounds threadsPerRow (a matmul's block), and up to
-// `multiprocessors` rows are few.
+// Threads and registers for a row over the stored `values` that its kernel touches; `maxThreads`
+// bounds threadsPerRow (a matmul's block), up to `multiprocessors` rows are few, and only where
+// `mayCut` are rows cut.
 RowSchedule scheduleRow(const RowShape &shape, llvm::ArrayRef<Value> values, unsigned maxThreads,
-                        unsigned multiprocessors = 0);
+                        unsigned multiprocessors = 0, bool mayCut = false);
 
 // What is done with an element of the row once every reduction is known.
 struct RowUse {

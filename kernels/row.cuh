@@ -56,4 +56,35 @@ DEVICE T reduceRow(T value, Threads threads, T *scratch, Sync sync) {
   return value;
 }
 
+// Chunks of a row that are cut at its ends: `column` is the chunk's first, below 0 in front of the
+// row of `columns` elements. What is known at compile time to be whole costs no test.
+template <class Column, class Columns> DEVICE bool isOutside(Column column, Columns columns) {
+  return column < 0 || column >= columns;
+}
+template <int width, class Column, class Columns>
+DEVICE bool isWholeChunk(Column column, Columns columns) {
+  return column >= 0 && column + width <= columns;
+}
+template <int width, class T, class Column, class Columns>
+DEVICE Vec<T, width> loadInside(const T *address, Column column, Columns columns, bool isWhole) {
+  if (isWhole)
+    return load<width>(address);
+  Vec<T, width> chunk = {};
+#pragma unroll
+  for (int lane = 0; lane < width; ++lane)
+    if (!isOutside(column + lane, columns))
+      chunk.lane[lane] = load(address + lane);
+  return chunk;
+}
+template <class T, int width, class Column, class Columns>
+DEVICE void storeInside(T *address, const Vec<T, width> &chunk, Column column, Columns columns,
+                        bool isWhole) {
+  if (isWhole)
+    return store(address, chunk);
+#pragma unroll
+  for (int lane = 0; lane < width; ++lane)
+    if (!isOutside(column + lane, columns))
+      store(address + lane, chunk.lane[lane]);
+}
+
 } // namespace warploom

@@ -101,6 +101,35 @@ TEST(RowKernel, NormalizesInEveryFloatingType) {
     }
 }
 
+// 8 elements make a vector, so that rows of an odd length begin anywhere in one.
+TEST(RowKernel, CutsRowsThatBeginInsideAVector) {
+  for (const char *shape : {"[9, 33]", "[17, 257]", "[5, 1031]", "[3, 6145]", "[2, 16, 1023]"}) {
+    for (const char *type : {"bf16", "f32"}) {
+      std::string tensor = std::string(type) + shape;
+      std::string vector =
+          std::string(type) + "[" + std::string(llvm::StringRef(shape).rsplit(' ').second);
+      expectMatchesInterpreter("graph @g(%x: " + tensor + ", %r: " + tensor + ", %g: " + vector +
+                               ") -> (" + tensor + ", " + tensor + R"() {
+  %t = add(%x, %r)
+  %y = rms_norm(%t, %g)
+  return %t, %y
+})");
+      expectMatchesInterpreter(unaryGraph("softmax", tensor));
+    }
+  }
+}
+
+// The f32 result decides the width of a chunk.
+TEST(RowKernel, CutsRowsOfSeveralTypes) {
+  expectMatchesInterpreter(R"(
+graph @g(%x: bf16[4, 2051]) -> (f32[4, 2051], f32[4]) {
+  %wide = cast(%x) {to = f32}
+  %y = log_softmax(%wide) {axis = -1}
+  %m = reduce_max(%wide) {axes = [1]}
+  return %y, %m
+})");
+}
+
 TEST(RowKernel, ReducesAnyAxes) {
   for (const char *axes : {"[0]", "[1]", "[0, 2]", "[0, 1, 2]"})
     for (const char *op : {"reduce_sum", "reduce_max", "reduce_mean", "reduce_min"}) {
