@@ -116,9 +116,8 @@ TEST(ProgramJson, ListsArgumentsInTheOrderOfTheSignature) {
   program.kernels[0].arguments = {length, y};
   llvm::json::Value json = toJson(program, {});
   const llvm::json::Object &kernel = *(*json.getAsObject()->getArray("kernels"))[0].getAsObject();
-  llvm::json::Value expected =
-      llvm::json::Array{llvm::json::Object{{"value", "length"}, {"bytes", 8}},
-                        llvm::json::Object{{"buffer", "y"}}};
+  llvm::json::Value expected = llvm::json::Array{
+      llvm::json::Object{{"value", "length"}, {"bytes", 8}}, llvm::json::Object{{"buffer", "y"}}};
   EXPECT_EQ(*kernel.get("arguments"), expected);
 }
 
