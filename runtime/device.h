@@ -55,6 +55,9 @@ struct SimulatorSettings {
   // Runs no more blocks than this of a kernel whose blocks do not meet in a counter: the first, the
   // last, and a random choice; what the others would write stays as it was. 0 = all.
   uint64_t mostBlocks = 0;
+  // Compiled when the simulator is opened, many kernels to one compilation, so that loading any of
+  // them costs little.
+  std::vector<const Program *> ahead = {};
   // As in CompileSettings, for the kernels compiled for the host.
   bool useCache = true;
   std::string cacheDirectory = {};

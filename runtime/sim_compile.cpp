@@ -5,10 +5,13 @@
 #include "kernels/embedded.h"
 #include "runtime/sim_block.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
@@ -26,13 +29,23 @@ namespace {
 constexpr llvm::StringLiteral kFlags[] = {"-std=c++20", "-O1", "-fPIC",
                                           "-shared",    "-w",  "-DWARPLOOM_SIMULATOR"};
 
-std::string hostSource(const Kernel &kernel) {
-  return "#line 1 \"" + kernel.name + ".cu\"\n" + kernel.source + R"(
+using Kernels = llvm::ArrayRef<const Kernel *>;
+
+std::string hostSource(Kernels kernels) {
+  std::string source;
+  llvm::StringSet<> seen; // a kernel's name stands for its text
+  for (const Kernel *kernel : kernels)
+    if (seen.insert(kernel->name).second)
+      source += llvm::formatv(R"(#line 1 "{0}.cu"
+{1}
+extern "C" void warploomInvoke_{0}(void **parameters) {{ warploom::invoke({0}, parameters); }
+)",
+                              kernel->name, kernel->source);
+  return source + R"(
 extern "C" void warploomBind(const warploom::SimulatedMachine *machine) {
   warploom::machine = machine;
 }
-extern "C" void warploomInvoke(void **parameters) { warploom::invoke()" +
-         kernel.name + ", parameters); }\n";
+)";
 }
 
 std::string hashOf(llvm::StringRef source, llvm::StringRef compiler) {
@@ -80,11 +93,18 @@ private:
   llvm::SmallString<128> path_;
 };
 
-llvm::Error compileLibrary(llvm::StringRef compiler, const Workspace &workspace,
-                           const Kernel &kernel, const std::string &source,
-                           llvm::StringRef library) {
-  std::string input = workspace.file(kernel.name + ".cpp");
-  std::string log = workspace.file(kernel.name + ".log");
+std::string opsOf(Kernels kernels) {
+  return llvm::join(llvm::map_range(kernels,
+                                    [](const Kernel *kernel) {
+                                      return kernel->name + " (" + llvm::join(kernel->ops, "; ") +
+                                             ")";
+                                    }),
+                    ", ");
+}
+
+llvm::Error compileLibrary(llvm::StringRef compiler, const Workspace &workspace, Kernels kernels,
+                           const std::string &source, llvm::StringRef library) {
+  std::string input = (library + ".cpp").str(), log = (library + ".log").str();
   if (llvm::Error error = writeFile(input, source))
     return error;
   llvm::SmallVector<llvm::StringRef, 16> command = {compiler};
@@ -97,8 +117,7 @@ llvm::Error compileLibrary(llvm::StringRef compiler, const Workspace &workspace,
       llvm::sys::ExecuteAndWait(compiler, command, std::nullopt, redirects, 0, 0, &failure);
   if (status != 0) {
     auto text = llvm::MemoryBuffer::getFile(log);
-    return makeError("the host compiler {0} rejects the kernel {1} ({2}): {3}{4}", compiler,
-                     kernel.name, llvm::join(kernel.ops, "; "), failure,
+    return makeError("the host compiler {0} rejects {1}: {2}{3}", compiler, opsOf(kernels), failure,
                      text ? (*text)->getBuffer().take_front(4000) : "");
   }
   return llvm::Error::success();
@@ -127,17 +146,22 @@ void keep(llvm::StringRef library, llvm::StringRef cached) {
   }));
 }
 
-llvm::Expected<HostKernel> loadLibrary(const std::string &library) {
+llvm::Error loadLibrary(const std::string &library, Kernels kernels,
+                        llvm::MutableArrayRef<HostKernel> loaded) {
   void *handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
     return makeError("cannot load {0}: {1}", library, dlerror());
   auto *bind = reinterpret_cast<void (*)(const SimulatedMachine *)>(dlsym(handle, "warploomBind"));
-  HostKernel kernel;
-  kernel.invoke = reinterpret_cast<void (*)(void **)>(dlsym(handle, "warploomInvoke"));
-  if (!bind || !kernel.invoke)
-    return makeError("{0} is not a kernel compiled for the simulator", library);
+  if (!bind)
+    return makeError("{0} holds no kernels compiled for the simulator", library);
   bind(&simulatedMachine());
-  return kernel;
+  for (const auto &[kernel, host] : llvm::zip(kernels, loaded)) {
+    std::string symbol = "warploomInvoke_" + kernel->name;
+    host.invoke = reinterpret_cast<void (*)(void **)>(dlsym(handle, symbol.c_str()));
+    if (!host.invoke)
+      return makeError("{0} does not hold the kernel {1}", library, kernel->name);
+  }
+  return llvm::Error::success();
 }
 
 } // namespace
@@ -158,38 +182,36 @@ llvm::Expected<std::string> findHostCompiler() {
                    "clang++; WARPLOOM_HOST_CXX may name one");
 }
 
-llvm::Expected<std::vector<HostKernel>>
-compileForHost(const Program &program, llvm::StringRef compiler, llvm::StringRef cacheDirectory) {
+llvm::Expected<std::vector<HostKernel>> compileForHost(Kernels kernels, llvm::StringRef compiler,
+                                                       llvm::StringRef cacheDirectory,
+                                                       unsigned kernelsPerLibrary) {
   Workspace workspace;
   if (llvm::Error error = workspace.create())
     return error;
-  std::vector<HostKernel> kernels(program.kernels.size());
+  std::vector<HostKernel> compiled(kernels.size());
   std::mutex mutex;
   std::string failure;
-  auto compileOne = [&](unsigned index) -> llvm::Error {
-    const Kernel &kernel = program.kernels[index];
-    std::string source = hostSource(kernel);
+  auto compileSome = [&](size_t first) -> llvm::Error {
+    size_t count = std::min<size_t>(kernelsPerLibrary, kernels.size() - first);
+    Kernels some = kernels.slice(first, count);
+    std::string source = hostSource(some);
     std::string name = "host-" + hashOf(source, compiler) + ".so";
     llvm::SmallString<128> cached(cacheDirectory);
     llvm::sys::path::append(cached, name);
     std::string library = cached.str().str();
     if (cacheDirectory.empty() || !isWhole(library)) {
-      library = workspace.file(std::to_string(index) + "-" + name);
-      if (llvm::Error error = compileLibrary(compiler, workspace, kernel, source, library))
+      library = workspace.file(std::to_string(first) + "-" + name);
+      if (llvm::Error error = compileLibrary(compiler, workspace, some, source, library))
         return error;
       if (!cacheDirectory.empty())
         keep(library, cached);
     }
-    llvm::Expected<HostKernel> loaded = loadLibrary(library);
-    if (!loaded)
-      return loaded.takeError();
-    kernels[index] = *loaded;
-    return llvm::Error::success();
+    return loadLibrary(library, some, llvm::MutableArrayRef(compiled).slice(first, count));
   };
   llvm::DefaultThreadPool pool(llvm::hardware_concurrency());
-  for (unsigned index = 0; index < kernels.size(); ++index)
-    pool.async([&, index] {
-      if (llvm::Error error = compileOne(index)) {
+  for (size_t first = 0; first < kernels.size(); first += kernelsPerLibrary)
+    pool.async([&, first] {
+      if (llvm::Error error = compileSome(first)) {
         std::string message = llvm::toString(std::move(error));
         std::lock_guard lock(mutex);
         failure = failure.empty() ? message : failure;
@@ -198,7 +220,7 @@ compileForHost(const Program &program, llvm::StringRef compiler, llvm::StringRef
   pool.wait();
   if (!failure.empty())
     return makeError("{0}", failure);
-  return kernels;
+  return compiled;
 }
 
 } // namespace warploom

@@ -3,11 +3,12 @@
 
 #include "ir/program/program.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 
 namespace warploom {
 
-// A kernel in a shared library of its own, loaded into this process for good.
+// A kernel in a shared library that is loaded into this process for good.
 struct HostKernel {
   // Calls the kernel's function as one thread; parameters lie where the pointers point.
   void (*invoke)(void **parameters) = nullptr;
@@ -17,10 +18,13 @@ struct HostKernel {
 // none of them; what was looked for.
 llvm::Expected<std::string> findHostCompiler();
 
-// Every kernel of the program, compiled by `compiler` in parallel. Libraries are kept in
+// The kernels in their order (those of one name have one source), compiled by `compiler` in parallel, `kernelsPerLibrary` to one
+// compilation: one compiles soonest, many at the least cost for all. Libraries are kept in
 // `cacheDirectory` by the hash of what they were made from, if it is not empty. Error: the
 // compiler's words.
-llvm::Expected<std::vector<HostKernel>>
-compileForHost(const Program &program, llvm::StringRef compiler, llvm::StringRef cacheDirectory);
+llvm::Expected<std::vector<HostKernel>> compileForHost(llvm::ArrayRef<const Kernel *> kernels,
+                                                       llvm::StringRef compiler,
+                                                       llvm::StringRef cacheDirectory,
+                                                       unsigned kernelsPerLibrary = 1);
 
 } // namespace warploom

@@ -7,11 +7,16 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <cstring>
 
 namespace warploom {
 namespace {
+
+// More to one compilation would leave the other cores idle.
+constexpr unsigned kKernelsTogether = 32;
 
 bool isBound(BufferKind kind) {
   return kind == BufferKind::argument || kind == BufferKind::mutable_ || kind == BufferKind::result;
@@ -182,18 +187,44 @@ public:
                                                    llvm::ArrayRef<CompiledKernel>) override {
     if (llvm::Error error = verify(program))
       return error;
-    llvm::Expected<std::vector<HostKernel>> kernels =
-        compileForHost(program, compiler_, cacheDirectory_);
-    if (!kernels)
-      return kernels.takeError();
+    std::vector<const Kernel *> missing;
+    for (const Kernel &kernel : program.kernels)
+      if (!compiled_.contains(kernel.source))
+        missing.push_back(&kernel);
+    if (llvm::Error error = compileKernels(missing, /*kernelsPerLibrary=*/1))
+      return error;
+    std::vector<HostKernel> kernels;
+    for (const Kernel &kernel : program.kernels)
+      kernels.push_back(compiled_.lookup(kernel.source));
     auto executable = std::make_unique<SimExecutable>(memory_, program, settings_);
-    if (llvm::Error error = executable->prepare(symbols, std::move(*kernels)))
+    if (llvm::Error error = executable->prepare(symbols, std::move(kernels)))
       return error;
     return executable;
   }
 
+  llvm::Error compileAhead() {
+    std::vector<const Kernel *> kernels;
+    llvm::StringSet<> seen;
+    for (const Program *program : settings_.ahead)
+      for (const Kernel &kernel : program->kernels)
+        if (seen.insert(kernel.source).second)
+          kernels.push_back(&kernel);
+    return compileKernels(kernels, kKernelsTogether);
+  }
+
 private:
+  llvm::Error compileKernels(llvm::ArrayRef<const Kernel *> kernels, unsigned kernelsPerLibrary) {
+    llvm::Expected<std::vector<HostKernel>> compiled =
+        compileForHost(kernels, compiler_, cacheDirectory_, kernelsPerLibrary);
+    if (!compiled)
+      return compiled.takeError();
+    for (const auto &[kernel, host] : llvm::zip(kernels, *compiled))
+      compiled_[kernel->source] = host;
+    return llvm::Error::success();
+  }
+
   std::string compiler_, cacheDirectory_;
+  llvm::StringMap<HostKernel> compiled_; // by source
   SimulatorSettings settings_;
   SimMemory memory_;
 };
@@ -209,7 +240,10 @@ llvm::Expected<std::unique_ptr<Device>> openSimulator(const SimulatorSettings &s
       settings.useCache ? usableCacheDirectory(settings.cacheDirectory, warnings) : "";
   if (settings.warnings)
     llvm::append_range(*settings.warnings, warnings);
-  return std::make_unique<SimDevice>(*compiler, std::move(cacheDirectory), settings);
+  auto device = std::make_unique<SimDevice>(*compiler, std::move(cacheDirectory), settings);
+  if (llvm::Error error = device->compileAhead())
+    return error;
+  return device;
 }
 
 } // namespace warploom
