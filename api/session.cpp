@@ -100,6 +100,14 @@ llvm::Error Session::allocate(const SymbolBindings &symbols) {
     if (llvm::Error error = executable_->bind(index, *address))
       return error;
   }
+  for (const ProgramResult &result : program_->results) {
+    llvm::SmallVector<int64_t, 4> &dims = resultDims_.emplace_back();
+    for (const SizeExpr &dim : result.dims)
+      if (llvm::Expected<int64_t> size = dim.evaluate(symbols))
+        dims.push_back(*size);
+      else
+        return makeError("'{0}': {1}", result.name, llvm::toString(size.takeError()));
+  }
   return llvm::Error::success();
 }
 
@@ -135,9 +143,9 @@ llvm::Expected<RunResult> Session::run(llvm::ArrayRef<Tensor> arguments) {
   if (arguments.size() != program_->arguments.size())
     return makeError("{0} takes {1} arguments, not {2}", program_->name, program_->arguments.size(),
                      arguments.size());
-  for (unsigned buffer : program_->results) {
-    std::vector<std::byte> poison(layouts_[buffer].bytes, std::byte(0xff));
-    if (llvm::Error error = device_->write(addresses_[buffer], poison))
+  for (const ProgramResult &result : program_->results) {
+    std::vector<std::byte> poison(layouts_[result.buffer].bytes, std::byte(0xff));
+    if (llvm::Error error = device_->write(addresses_[result.buffer], poison))
       return error;
   }
   for (const auto &[tensor, buffer] : llvm::zip(arguments, program_->arguments)) {
@@ -153,10 +161,12 @@ llvm::Expected<RunResult> Session::run(llvm::ArrayRef<Tensor> arguments) {
   if (llvm::Error error = executable_->synchronize())
     return error;
   RunResult result;
-  for (unsigned buffer : program_->results) {
+  for (unsigned index = 0; index < program_->results.size(); ++index) {
+    unsigned buffer = program_->results[index].buffer;
     llvm::Expected<Tensor> tensor = readTensor(buffer, addresses_[buffer]);
     if (!tensor)
       return tensor.takeError();
+    tensor->dims = resultDims_[index];
     result.results.push_back(std::move(*tensor));
   }
   for (unsigned buffer : program_->arguments) {

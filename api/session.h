@@ -49,6 +49,7 @@ private:
   const Program *program_;
   std::unique_ptr<Executable> executable_;
   std::vector<Layout> layouts_;
+  std::vector<llvm::SmallVector<int64_t, 4>> resultDims_;
   std::vector<void *> addresses_;
 };
 

@@ -23,6 +23,10 @@ SizeExpr extentBytes(const TensorType &type) {
   return (last + SizeExpr(1)) * elementBytes;
 }
 
+llvm::SmallVector<SizeExpr, 4> sizes(llvm::ArrayRef<Dim> dims) {
+  return llvm::to_vector<4>(llvm::map_range(dims, toSizeExpr));
+}
+
 } // namespace
 
 BufferTable::BufferTable(const Graph &graph, llvm::ArrayRef<Group> groups) {
@@ -37,16 +41,9 @@ BufferTable::BufferTable(const Graph &graph, llvm::ArrayRef<Group> groups) {
         add(output, BufferKind::temporary);
   for (const GraphResult &result : graph.results()) {
     unsigned buffer = of(storedValue(result.value));
-    Buffer &described = buffers_[buffer];
-    if (described.kind == BufferKind::temporary) {
-      described.kind = BufferKind::result;
-      // A returned reshape names the same memory by its own dims.
-      described.dims.clear();
-      for (const Dim &dim : result.value.type().dims)
-        described.dims.push_back(toSizeExpr(dim));
-    }
-    results_.push_back(buffer);
-    resultNames_.push_back(result.name);
+    if (buffers_[buffer].kind == BufferKind::temporary)
+      buffers_[buffer].kind = BufferKind::result;
+    results_.push_back({result.name, buffer, sizes(result.value.type().dims)});
   }
 }
 
@@ -70,11 +67,9 @@ unsigned BufferTable::add(Value value, BufferKind kind) {
   buffer.name = value.name();
   buffer.kind = kind;
   buffer.dtype = spelling(type.dtype).str();
-  for (const Dim &dim : type.dims)
-    buffer.dims.push_back(toSizeExpr(dim));
+  buffer.dims = sizes(type.dims);
   if (type.strides)
-    for (const Dim &stride : *type.strides)
-      buffer.strides.push_back(toSizeExpr(stride));
+    buffer.strides = sizes(*type.strides);
   buffer.offsetElements = toSizeExpr(type.offset);
   buffer.bytes = extentBytes(type);
   buffers_.push_back(std::move(buffer));
@@ -97,7 +92,6 @@ void BufferTable::moveInto(Program &program) {
   program.buffers = std::move(buffers_);
   program.arguments = std::move(arguments_);
   program.results = std::move(results_);
-  program.resultNames = std::move(resultNames_);
 }
 
 } // namespace warploom

@@ -28,8 +28,8 @@ private:
 
   std::vector<Buffer> buffers_;
   llvm::DenseMap<Value, unsigned> bufferOf_;
-  std::vector<unsigned> arguments_, results_;
-  std::vector<std::string> resultNames_;
+  std::vector<unsigned> arguments_;
+  std::vector<ProgramResult> results_;
 };
 
 } // namespace warploom

@@ -64,12 +64,32 @@ bool mustBeStored(const Node &user, unsigned index) {
   return flattensRows ? !rowsCollapse(operand) : !matmulCanRead(operand);
 }
 
-// Reshapes alone name the same memory by another shape.
+// A contraction reads its matrices from memory, where a constant is not.
+bool isMatrixWithoutMemory(const Node &user, unsigned index) {
+  if (user.op != Op::attention && user.op != Op::matmul)
+    return false;
+  Value operand = user.operands[index];
+  while (isFreeView(operand))
+    operand = operand.node->operands[0];
+  return kind(operand.node->op) == OpKind::source && index < (user.op == Op::matmul ? 2 : 3);
+}
+
+// Reshapes alone name the same memory by another shape, where it has no gaps.
 bool isReshapeOfComputed(Value value) {
-  while (value.node->op == Op::reshape && !value.node->group)
-    value = value.node->operands[0];
+  bool isReshaped = false;
+  for (; value.node->op == Op::reshape && !value.node->group; value = value.node->operands[0])
+    isReshaped = true;
+  if (isReshaped && kind(value.node->op) == OpKind::update && updatedArgument(value).type().strides)
+    return false;
   return !isFreeView(value) && value.node->op != Op::argument &&
          kind(value.node->op) != OpKind::source;
+}
+
+// A reshape to the same shape, in front of `before`.
+Value copyOf(Graph &graph, Node *before, Value value) {
+  Attributes shape;
+  shape.set("shape", value.type().dims);
+  return buildValue(graph, before, value.name() + "_copy", Op::reshape, {value}, std::move(shape));
 }
 
 // A returned value needs memory of its own: a copy where it is an argument or a constant.
@@ -81,9 +101,7 @@ Value storableResult(Graph &graph, Value value) {
   bool needsCopy = value.node->op == Op::argument || kind(value.node->op) == OpKind::source;
   if (!needsCopy)
     return {};
-  Attributes shape;
-  shape.set("shape", value.type().dims);
-  return buildValue(graph, nullptr, value.name() + "_copy", Op::reshape, {value}, std::move(shape));
+  return copyOf(graph, nullptr, value);
 }
 
 } // namespace
@@ -98,7 +116,12 @@ unsigned materialize(Graph &graph, const PassContext &context) {
   };
   for (Node &node : graph.nodes())
     for (unsigned index = 0; index < node.operands.size(); ++index)
-      if (mustBeStored(node, index))
+      if (isMatrixWithoutMemory(node, index)) {
+        if (!isFreeView(node.operands[index]))
+          node.operands[index] = copyOf(graph, &node, node.operands[index]);
+        store(node.operands[index],
+              llvm::formatv("{0} reads it from memory", spelling(node.op)).str());
+      } else if (mustBeStored(node, index))
         store(node.operands[index],
               llvm::formatv("{0} cannot read it by strides", spelling(node.op)).str());
   for (unsigned index = 0; index < graph.results().size(); ++index)

@@ -115,18 +115,23 @@ std::string print(const Program &program) {
   }
   for (const Edge &edge : program.edges)
     text += llvm::formatv("  edge {0} -> {1}\n", edge.from, edge.to);
-  for (const auto &[name, buffer] : llvm::zip(program.resultNames, program.results))
-    text += llvm::formatv("  result \"{0}\" in {1}\n", name, program.buffers[buffer].name);
+  for (const ProgramResult &result : program.results)
+    text += llvm::formatv("  result \"{0}\" in {1}\n", result.name,
+                          program.buffers[result.buffer].name);
   return text;
 }
 
 llvm::json::Value toJson(const Program &program, llvm::ArrayRef<KernelResources> resources) {
-  llvm::json::Array kernels, edges, buffers;
+  llvm::json::Array kernels, edges, buffers, results;
   for (const auto &[index, kernel] : llvm::enumerate(program.kernels))
     kernels.push_back(kernelJson(program, kernel, resources.empty() ? nullptr : &resources[index]));
   for (const Edge &edge : program.edges)
     edges.push_back(llvm::json::Object{{"from", program.kernels[edge.from].name},
                                        {"to", program.kernels[edge.to].name}});
+  for (const ProgramResult &result : program.results)
+    results.push_back(llvm::json::Object{{"name", result.name},
+                                         {"buffer", program.buffers[result.buffer].name},
+                                         {"dims", sizeArray(result.dims)}});
   for (const Buffer &buffer : program.buffers) {
     llvm::json::Object object{{"name", buffer.name},
                               {"kind", spelling(buffer.kind)},
@@ -143,6 +148,7 @@ llvm::json::Value toJson(const Program &program, llvm::ArrayRef<KernelResources>
                             {"kernels", std::move(kernels)},
                             {"edges", std::move(edges)},
                             {"buffers", std::move(buffers)},
+                            {"results", std::move(results)},
                             {"arena_bytes", program.arenaBytes.json()}};
 }
 

@@ -44,6 +44,14 @@ struct KernelArgument {
   unsigned bytes = 8;  // 4 or 8, the width of the integer parameter
 };
 
+// What the program returns: a buffer's elements, in row-major order, as a tensor of `dims`. Several
+// results may name one buffer, a reshape of another among them.
+struct ProgramResult {
+  std::string name;
+  unsigned buffer = 0; // index into Program::buffers
+  llvm::SmallVector<SizeExpr, 4> dims;
+};
+
 struct Kernel {
   std::string name;             // symbol in the source: ops and a short content hash
   std::vector<std::string> ops; // source ops as "value = op", for messages
@@ -75,8 +83,7 @@ struct Program {
   // Buffers by index, in the order of the graph's arguments and results. The same index may stand
   // twice among the results, and a result may be a mutable argument's buffer.
   std::vector<unsigned> arguments;
-  std::vector<unsigned> results;
-  std::vector<std::string> resultNames;
+  std::vector<ProgramResult> results;
   SizeExpr arenaBytes = 0;
 };
 
@@ -99,7 +106,7 @@ std::string print(const Program &program);
 
 // The stable form: {"name", "arch", "symbols", "kernels": [{"name", "ops", "grid", "block",
 // "shared_bytes", "arguments", "registers", "stack_bytes", "spill_bytes", "reads", "writes"}],
-// "edges", "buffers"}. An argument is {"buffer": name}, a pointer to the first element, or an
+// "edges", "buffers", "results": [{"name", "buffer", "dims"}], "arena_bytes"}. An argument is {"buffer": name}, a pointer to the first element, or an
 // integer {"value", "bytes"}. Sizes with symbols are strings. `resources` is empty where nothing
 // was compiled (the fields are then null), else one entry per kernel.
 llvm::json::Value toJson(const Program &program, llvm::ArrayRef<KernelResources> resources);

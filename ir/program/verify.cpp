@@ -46,8 +46,9 @@ llvm::Error verifyIndices(const Program &program) {
   }
   if (llvm::Error error = check(program.arguments, "the program's arguments"))
     return error;
-  if (llvm::Error error = check(program.results, "the program's results"))
-    return error;
+  for (const ProgramResult &result : program.results)
+    if (llvm::Error error = check(result.buffer, "the program's results"))
+      return error;
   for (const Edge &edge : program.edges)
     if (edge.from >= edge.to || edge.to >= program.kernels.size())
       return makeError("the edge {0} -> {1} does not follow the order of {2} kernels", edge.from,

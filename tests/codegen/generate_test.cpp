@@ -49,9 +49,9 @@ graph @g(%cache: mut f32[1, 2, 8, 4], %new: f32[1, 2, 1, 4], %position: i32[])
   %z = neg(%y)
   return %y as "cache", %z
 })");
-  EXPECT_EQ(program.results[0], program.arguments[0]);
-  EXPECT_EQ(program.buffers[program.results[0]].kind, BufferKind::mutable_);
-  EXPECT_EQ(program.resultNames[0], "cache");
+  EXPECT_EQ(program.results[0].buffer, program.arguments[0]);
+  EXPECT_EQ(program.buffers[program.results[0].buffer].kind, BufferKind::mutable_);
+  EXPECT_EQ(program.results[0].name, "cache");
   EXPECT_THAT(program.edges, ElementsAre(Edge{0, 1}));
 }
 
@@ -61,8 +61,30 @@ graph @g(%x: f32[4, 8]) -> (f32[4, 8], f32[4, 8]) {
   %y = exp(%x)
   return %y, %y
 })");
-  EXPECT_EQ(program.results[0], program.results[1]);
+  EXPECT_EQ(program.results[0].buffer, program.results[1].buffer);
   EXPECT_EQ(program.kernels.size(), 1u);
+}
+
+TEST(Generate, ReturnsAReshapeOfAResultInTheSameBuffer) {
+  Program program = programOf(R"(
+graph @g(%x: f32[4, 8]) -> (f32[4, 8], f32[32]) {
+  %y = exp(%x)
+  %z = reshape(%y) {shape = [32]}
+  return %y, %z
+})");
+  EXPECT_EQ(program.results[0].buffer, program.results[1].buffer);
+  EXPECT_THAT(program.results[0].dims, ElementsAre(SizeExpr(4), SizeExpr(8)));
+  EXPECT_THAT(program.results[1].dims, ElementsAre(SizeExpr(32)));
+}
+
+TEST(Generate, CopiesAReshapeOfAnUpdatedArgumentWithGaps) {
+  Program program = programOf(R"(
+graph @g(%cache: mut f32[4, 8] strides [16, 1], %new: f32[1, 8], %position: i32[]) -> (f32[32]) {
+  %y = kv_update(%cache, %new, %position) {axis = 0}
+  %z = reshape(%y) {shape = [32]}
+  return %z
+})");
+  EXPECT_NE(program.results[0].buffer, program.arguments[0]);
 }
 
 TEST(Generate, LeavesUnusedArgumentsOutOfKernels) {

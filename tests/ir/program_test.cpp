@@ -32,8 +32,7 @@ Program chain() {
   }
   program.edges = {{0, 1}};
   program.arguments = {0};
-  program.results = {2};
-  program.resultNames = {"result0"};
+  program.results = {{"result0", 2, program.buffers[2].dims}};
   return program;
 }
 
@@ -81,7 +80,7 @@ TEST(VerifyProgram, RejectsSharedMemoryOfLiveBuffers) {
 
 TEST(VerifyProgram, RejectsIndicesNamesAndEdgesOutOfRange) {
   Program program = chain();
-  program.results = {7};
+  program.results[0].buffer = 7;
   expectComplaint(program, "names buffer 7 of 3");
   program = chain();
   program.kernels[1].name = "a";

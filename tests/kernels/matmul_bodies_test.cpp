@@ -150,8 +150,7 @@ Program programOf(const Case &c, llvm::StringRef arch) {
   kernel.writes = {2};
   program.kernels.push_back(kernel);
   program.arguments = {0, 1};
-  program.results = {2};
-  program.resultNames = {"y"};
+  program.results = {{"y", 2, program.buffers[2].dims}};
   return program;
 }
 

@@ -135,8 +135,7 @@ inline Program primitiveProgram(const PrimitiveCase &primitive) {
   kernel.writes = {1};
   program.kernels = {kernel};
   program.arguments = {0};
-  program.results = {1};
-  program.resultNames = {"out"};
+  program.results = {{"out", 1, program.buffers[1].dims}};
   return program;
 }
 

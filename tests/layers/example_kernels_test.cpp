@@ -41,8 +41,7 @@ Program isolate(const Program &program, const Kernel &kernel, const LayerValues 
       else if (isTensor && buffer.kind != BufferKind::mutable_)
         buffer.kind = BufferKind::result;
       if (buffer.kind == BufferKind::result) {
-        alone.results.push_back(place->second);
-        alone.resultNames.push_back(buffer.name);
+        alone.results.push_back({buffer.name, place->second, buffer.dims});
       } else if (isTensor) {
         alone.arguments.push_back(place->second);
       }
@@ -74,7 +73,7 @@ LayerValues layerValues(const Compiled &layer, uint64_t seed) {
   options.observe = [&](Value value, const WideTensor &wide) { values.after[value.name()] = wide; };
   Interpretation whole = llvm::cantFail(interpret(layer.fused, arguments, {}, options));
   for (const auto &[index, result] : llvm::enumerate(layer.program.results))
-    values.after[layer.program.buffers[result].name] = whole.results[index];
+    values.after[layer.program.buffers[result.buffer].name] = whole.results[index];
   for (const auto &[index, argument] : llvm::enumerate(layer.fused.arguments()))
     values.after[argument.value.name()] =
         argument.isMutable ? whole.mutated[index] : widen(arguments[index]);

@@ -171,8 +171,8 @@ inline void expectMatchesInterpreter(llvm::StringRef text, const CheckOptions &o
       EXPECT_LE(difference.relativeL2, bound) << name.str() << ", run " << run;
       EXPECT_LE(difference.relativeMax, 4 * bound) << name.str() << ", run " << run;
     };
-    for (unsigned index = 0; index < program.results.size(); ++index)
-      check(program.results[index], expected.results[index], program.resultNames[index]);
+    for (const auto &[result, wanted] : llvm::zip(program.results, expected.results))
+      check(result.buffer, wanted, result.name);
     for (unsigned index = 0; index < graph.arguments().size(); ++index)
       if (graph.arguments()[index].isMutable)
         check(program.arguments[index], expected.mutated[index],

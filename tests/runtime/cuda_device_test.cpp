@@ -142,8 +142,7 @@ Program chain() {
   }
   program.edges = {{0, 1}};
   program.arguments = {0};
-  program.results = {2};
-  program.resultNames = {"out"};
+  program.results = {{"out", 2, program.buffers[2].dims}};
   program.arenaBytes = 256;
   return program;
 }

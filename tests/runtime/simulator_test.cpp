@@ -11,7 +11,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 // A kernel of one block that reads `in` and writes `out`, 64 floats each.
-Program programOf(const std::string &body, unsigned sharedBytes) {
+Program programOf(const std::string &body, unsigned sharedBytes,
+                  const std::string &kernelName = "planted_kernel") {
   Program program;
   program.name = "planted";
   program.arch = "sm_80";
@@ -25,10 +26,12 @@ Program programOf(const std::string &body, unsigned sharedBytes) {
     program.buffers.push_back(buffer);
   }
   Kernel kernel;
-  kernel.name = "planted_kernel";
+  kernel.name = kernelName;
   kernel.ops = {"out = planted"};
   kernel.source = "#include \"kernels/tile.cuh\"\nusing namespace warploom;\n"
-                  "extern \"C\" __global__ void planted_kernel(const float *in, float *out) {\n"
+                  "extern \"C\" __global__ void " +
+                  kernelName +
+                  "(const float *in, float *out) {\n"
                   "  [[maybe_unused]] auto *shared = reinterpret_cast<float *>(sharedMemory());\n"
                   "  int i = threadIndex();\n" +
                   body + "\n}\n";
@@ -43,33 +46,35 @@ Program programOf(const std::string &body, unsigned sharedBytes) {
   kernel.writes = {1};
   program.kernels = {kernel};
   program.arguments = {0};
-  program.results = {1};
-  program.resultNames = {"out"};
+  program.results = {{"out", 1, program.buffers[1].dims}};
   return program;
 }
 
 // The error of a run, or "" and the result in `out`.
-std::string run(const std::string &body, unsigned sharedBytes, std::vector<float> &out,
-                uint64_t seed = 1) {
-  std::unique_ptr<Device> device = llvm::cantFail(openSimulator({seed}));
-  Program program = programOf(body, sharedBytes);
-  auto loaded = device->load(program, {}, {});
+std::string run(Device &device, const Program &program, std::vector<float> &out) {
+  auto loaded = device.load(program, {}, {});
   if (!loaded)
     return llvm::toString(loaded.takeError());
   std::vector<float> in(64);
   for (int i = 0; i < 64; ++i)
     in[i] = 3.0f * i + 1;
-  void *inAddress = llvm::cantFail(device->allocate(256));
-  void *outAddress = llvm::cantFail(device->allocate(256));
-  llvm::cantFail(device->write(inAddress, {reinterpret_cast<std::byte *>(in.data()), 256}));
+  void *inAddress = llvm::cantFail(device.allocate(256));
+  void *outAddress = llvm::cantFail(device.allocate(256));
+  llvm::cantFail(device.write(inAddress, {reinterpret_cast<std::byte *>(in.data()), 256}));
   llvm::cantFail((*loaded)->bind(0, inAddress));
   llvm::cantFail((*loaded)->bind(1, outAddress));
   if (llvm::Error error = (*loaded)->launch())
     return llvm::toString(std::move(error));
   out.resize(64);
-  llvm::cantFail(device->read(
+  llvm::cantFail(device.read(
       {reinterpret_cast<std::byte *>(out.data()), out.size() * sizeof(float)}, outAddress));
   return "";
+}
+
+std::string run(const std::string &body, unsigned sharedBytes, std::vector<float> &out,
+                uint64_t seed = 1) {
+  std::unique_ptr<Device> device = llvm::cantFail(openSimulator({seed}));
+  return run(*device, programOf(body, sharedBytes), out);
 }
 
 std::string errorOf(const std::string &body, unsigned sharedBytes = 256) {
@@ -140,6 +145,20 @@ TEST(Simulator, DeliversAnAsynchronousCopyOnlyWhenItIsWaitedFor) {
   std::vector<float> out;
   ASSERT_EQ(run(copy + "  waitCopies<0>();\n" + rest, 256, out), "");
   EXPECT_EQ(out[5], 16.0f);
+}
+
+TEST(Simulator, LoadsKernelsThatWereCompiledTogether) {
+  Program doubled = programOf("out[i] = 2 * in[i];", 0, "doubled");
+  Program negated = programOf("out[i] = -in[i];", 0, "negated");
+  SimulatorSettings settings;
+  settings.ahead = {&doubled, &negated};
+  settings.useCache = false;
+  std::unique_ptr<Device> device = llvm::cantFail(openSimulator(settings));
+  std::vector<float> out;
+  EXPECT_EQ(run(*device, doubled, out), "");
+  EXPECT_EQ(out[3], 20);
+  EXPECT_EQ(run(*device, negated, out), "");
+  EXPECT_EQ(out[3], -10);
 }
 
 TEST(Simulator, GivesTheCompilersWordsForARejectedKernel) {
