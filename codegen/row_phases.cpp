@@ -158,8 +158,9 @@ private:
       std::string name = text.name(node->results[0].name);
       std::string area = llvm::formatv("scratch + {0}", reductions_++ % 2 * 32 * 8).str();
       text.line("const {0} {1} = reduceRow<{2}, {3}>({4}, threads, "
-                "reinterpret_cast<{0} *>({5}), sync);",
-                type, name, combineOf(node->op), schedule_.threadsPerRow, partial, area);
+                "reinterpret_cast<{0} *>({5}), sync){6};",
+                type, name, combineOf(node->op), schedule_.threadsPerRow, partial, area,
+                node->op == Op::reduce_mean ? nanIfEmpty(*node) : "");
       evaluator_.provide({const_cast<Node *>(node), 0}, [name](const Index &) { return name; });
     }
     ++phase_;
@@ -172,6 +173,13 @@ private:
     if (std::optional<int64_t> columns = columns_.constant())
       return llvm::formatv("({0} / {1})", one, *columns).str();
     return llvm::formatv("({0} / {1}({2}))", one, type, columns_.str()).str();
+  }
+
+  // What makes the mean of an empty row NaN: 0 times infinity.
+  std::string nanIfEmpty(const Node &mean) {
+    if (std::optional<int64_t> columns = columns_.constant(); columns && *columns > 0)
+      return "";
+    return " + 0 * " + reciprocal(mean);
   }
 
   void emitUses(llvm::ArrayRef<RowUse> uses) {

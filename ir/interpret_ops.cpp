@@ -192,7 +192,7 @@ template <class T> T reduceRow(const Node &node, llvm::ArrayRef<T> row) {
     T squares = 0;
     for (T value : row)
       squares += (value - mean) * (value - mean);
-    return squares / (T(row.size()) - T(node.attributes.real("correction", 1)));
+    return squares / std::max(T(0), T(row.size()) - T(node.attributes.real("correction", 1)));
   }
   default:
     llvm_unreachable("not a reduction");

@@ -27,11 +27,11 @@ public:
     return buildValue(graph_, &composite_, name, op, operands, std::move(attributes));
   }
 
-  Value constant(llvm::StringRef suffix, double value) {
+  Value constant(llvm::StringRef suffix, double value, const Dims &dims = {}) {
     Attributes attributes;
     attributes.set("value", value);
     attributes.set("dtype", wide_);
-    attributes.set("shape", Dims());
+    attributes.set("shape", dims);
     return emit(suffix, Op::constant, {}, attributes);
   }
 
@@ -76,6 +76,9 @@ Integers normalizedAxes(const Node &node, bool toTheEnd) {
 void openSoftmax(Graph &graph, Node &node) {
   Opener open(graph, node);
   Integers axes = normalizedAxes(node, /*toTheEnd=*/false);
+  // Nothing of nothing: an empty row has no largest value.
+  if (node.type().dims[axes.front()] == 0)
+    return open.finish(open.constant("", 0, node.type().dims));
   Value x = open.operand(0);
   Value largest = open.reduce("max", Op::reduce_max, x, axes);
   Value shifted = open.emit("shifted", Op::sub, {x, largest});
@@ -117,6 +120,44 @@ void openSwiglu(Graph &graph, Node &node) {
   open.finish(open.emit("product", Op::mul, {activated, open.operand(1)}));
 }
 
+// The count of the elements that a reduction takes together; one of symbolic dims is summed up.
+Value reducedCount(Opener &open, Value value, const Integers &axes) {
+  const Dims &dims = value.type().dims;
+  if (llvm::all_of(axes, [&](int64_t axis) { return dims[axis].isConstant(); })) {
+    double count = 1;
+    for (int64_t axis : axes)
+      count *= dims[axis].constant();
+    return open.constant("count", count);
+  }
+  Attributes everywhere;
+  everywhere.set("shape", dims);
+  everywhere.set("dims", Integers());
+  Value ones = open.emit("ones", Op::broadcast, {open.constant("one", 1)}, everywhere);
+  return open.reduce("count", Op::reduce_sum, ones, axes);
+}
+
+// The mean of the squared distances from the mean, where the count of the mean is reduced by the
+// correction, to 0 at least: PyTorch's `var`.
+void openVariance(Graph &graph, Node &node) {
+  Opener open(graph, node);
+  Value x = open.operand(0);
+  const Integers axes(llvm::to_vector_of<int64_t>(reducedAxes(node)));
+  Value mean = open.reduce("mean", Op::reduce_mean, x, axes);
+  Value centred = open.emit("centred", Op::sub, {x, mean});
+  Value squares = open.emit("squares", Op::mul, {centred, centred});
+  Value sum = open.reduce("sum", Op::reduce_sum, squares, axes);
+  Value correction = open.constant("correction", node.attributes.real("correction", 1));
+  Value freedom = open.emit("freedom", Op::sub, {reducedCount(open, x, axes), correction});
+  Value divisor = open.emit("divisor", Op::max, {freedom, open.constant("zero", 0)});
+  Value variance = open.emit("variance", Op::div, {sum, divisor});
+  if (!node.attributes.boolean("keepdims", false)) {
+    Attributes shape;
+    shape.set("shape", node.type().dims);
+    variance = open.emit("dropped", Op::reshape, {variance}, shape);
+  }
+  open.finish(variance);
+}
+
 // The row's values then share the row's index; the dropped dims come back as a view.
 void keepDims(Graph &graph, Node &node) {
   Attributes kept = node.attributes;
@@ -147,6 +188,9 @@ unsigned decompose(Graph &graph, const PassContext &) {
       break;
     case Op::swiglu:
       openSwiglu(graph, node);
+      break;
+    case Op::reduce_var:
+      openVariance(graph, node);
       break;
     default:
       if (!isReduction(node.op) || node.attributes.boolean("keepdims", false))

@@ -141,6 +141,34 @@ TEST(RowKernel, ReducesAnyAxes) {
     }
 }
 
+TEST(RowKernel, TakesTheVarianceAsPyTorchDoes) {
+  CheckOptions options;
+  options.symbols["n"] = 33;
+  expectMatchesInterpreter(R"(
+graph @g(%x: f16[4, 9, n]) -> (f16[4, 9], f16[4, 9, 1], f16[n], f16[4, n]) {
+  %a = reduce_var(%x) {axes = [2]}
+  %b = reduce_var(%x) {axes = [2], correction = 0, keepdims = true}
+  %c = reduce_var(%x) {axes = [0, 1], correction = 2.5}
+  %d = reduce_var(%x) {axes = [1], correction = 10}
+  return %a, %b, %c, %d
+})",
+                           options);
+}
+
+TEST(RowKernel, FindsNoMeanInAnEmptyRow) {
+  CheckOptions options;
+  options.symbols["n"] = 0;
+  expectMatchesInterpreter(R"(
+graph @g(%x: f32[3, 0], %y: bf16[3, n]) -> (f32[3], bf16[3], f32[3, 0], bf16[3, n]) {
+  %a = reduce_mean(%x) {axes = [1]}
+  %b = reduce_mean(%y) {axes = [1]}
+  %c = softmax(%x)
+  %d = softmax(%y)
+  return %a, %b, %c, %d
+})",
+                           options);
+}
+
 TEST(RowKernel, KeepsTheResidualItAdds) {
   expectMatchesInterpreter(R"(
 graph @g(%x: bf16[5, 96], %r: bf16[5, 96], %g: bf16[96]) -> (bf16[5, 96], bf16[5, 96]) {
