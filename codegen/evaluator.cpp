@@ -43,7 +43,8 @@ std::string realLiteral(DType dtype, double value) {
     stream << llvm::format(isDouble ? "%.17g" : "%.9g", value);
     if (!text.str().contains_insensitive("e") && !text.str().contains('.'))
       text += ".0";
-    return (text + (isDouble ? "" : "f")).str();
+    std::string literal = (text + (isDouble ? "" : "f")).str();
+    return value < 0 ? "(" + literal + ")" : literal; // a minus in front of it stays a minus
   }
   if (isDouble) {
     uint64_t bits;

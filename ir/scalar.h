@@ -38,6 +38,7 @@ WARPLOOM_MATH(sin, sinf, sin)
 WARPLOOM_MATH(cos, cosf, cos)
 WARPLOOM_MATH(tanh, tanhf, tanh)
 WARPLOOM_MATH(erf, erff, erf)
+WARPLOOM_MATH(erfc, erfcf, erfc)
 WARPLOOM_MATH(floor, floorf, floor)
 WARPLOOM_MATH(ceil, ceilf, ceil)
 WARPLOOM_MATH(truncate, truncf, trunc)
@@ -225,7 +226,7 @@ template <class T> WARPLOOM_SCALAR T softplus(T a) {
 // special function unit and no branch, where erff has one. p is our own minimax fit of degree 8 for
 // z <= 9.5; it is off by 1.3e-7 of erfc.
 WARPLOOM_SCALAR double normalDistribution(double a) {
-  return 0.5 * (1 + erf(a * 0.70710678118654752440));
+  return 0.5 * erfc(a * -0.70710678118654752440);
 }
 WARPLOOM_SCALAR float normalDistribution(float a) {
   float z = absoluteReal(a) * 0.70710678f;
@@ -248,9 +249,10 @@ template <class T> WARPLOOM_SCALAR T gelu(T a) {
   return a * normalDistribution(a);
 }
 
-// Its tanh approximation (ibid., section 2), with sqrt(2/pi).
+// Its tanh approximation (ibid., section 2), with 2 sqrt(2/pi): (1 + tanh(u)) / 2 is sigmoid(2 u),
+// which keeps its digits where tanh is close to -1.
 template <class T> WARPLOOM_SCALAR T geluTanh(T a) {
-  return T(0.5) * a * (T(1) + tanh(T(0.79788456080286535588) * (a + T(0.044715) * a * a * a)));
+  return a * sigmoid(T(1.59576912160573071176) * (a + T(0.044715) * a * a * a));
 }
 
 } // namespace scalar
