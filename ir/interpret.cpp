@@ -81,8 +81,15 @@ public:
       if (node.op == Op::argument)
         continue;
       llvm::SmallVector<const WideTensor *, 4> operands;
-      for (Value operand : node.operands)
+      llvm::SmallVector<WideTensor, 4> perturbed;
+      perturbed.reserve(node.operands.size());
+      for (Value operand : node.operands) {
         operands.push_back(&values_.at(operand));
+        if (!options_.perturb)
+          continue;
+        options_.perturb(node, operand, perturbed.emplace_back(*operands.back()));
+        operands.back() = &perturbed.back();
+      }
       llvm::Expected<Shape> shape = evaluateDims(node.type().dims, symbols_);
       if (!shape)
         return shape.takeError();

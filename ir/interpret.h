@@ -14,6 +14,9 @@ struct InterpretOptions {
   bool roundToStorage = false;
   // Called with every value in order of definition.
   std::function<void(Value, const WideTensor &)> observe;
+  // Called with a copy of every operand in front of its use, to change it: what rounding does to a
+  // graph is found so.
+  std::function<void(const Node &user, Value operand, WideTensor &)> perturb;
   // Worker threads for the contractions; 0 = one per core.
   unsigned threads = 0;
 };
