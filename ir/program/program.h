@@ -106,9 +106,10 @@ std::string print(const Program &program);
 
 // The stable form: {"name", "arch", "symbols", "kernels": [{"name", "ops", "grid", "block",
 // "shared_bytes", "arguments", "registers", "stack_bytes", "spill_bytes", "reads", "writes"}],
-// "edges", "buffers", "results": [{"name", "buffer", "dims"}], "arena_bytes"}. An argument is {"buffer": name}, a pointer to the first element, or an
-// integer {"value", "bytes"}. Sizes with symbols are strings. `resources` is empty where nothing
-// was compiled (the fields are then null), else one entry per kernel.
+// "edges", "buffers", "results": [{"name", "buffer", "dims"}], "arena_bytes"}. An argument is
+// {"buffer": name}, a pointer to the first element, or an integer {"value", "bytes"}. Sizes with
+// symbols are strings. `resources` is empty where nothing was compiled (the fields are then null),
+// else one entry per kernel.
 llvm::json::Value toJson(const Program &program, llvm::ArrayRef<KernelResources> resources);
 
 } // namespace warploom
