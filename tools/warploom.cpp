@@ -282,15 +282,17 @@ int runMain() {
     tapped = std::move(*stored);
   }
   bool passed = true;
+  llvm::StringRef verdict = "ran; --verify compares the results";
   if (verifyResults) {
     llvm::Expected<std::vector<Comparison>> comparisons =
         compareRun(*compilation, *arguments, *symbols, *run, tapped);
     if (!comparisons)
       return fail(wrongInput, comparisons.takeError());
     passed = printComparisons(*comparisons);
-    llvm::outs() << llvm::formatv("{0} kernels on {1}: {2}\n", compilation->program.kernels.size(),
-                                  (*device)->description(), passed ? "verified" : "NOT VERIFIED");
+    verdict = passed ? "verified" : "NOT VERIFIED";
   }
+  llvm::outs() << llvm::formatv("{0} kernels on {1}: {2}\n", compilation->program.kernels.size(),
+                                (*device)->description(), verdict);
   if (!outputs.empty())
     if (llvm::Error error = writeOutputs(*graph, *run, tapped))
       return fail(wrongInput, std::move(error));
