@@ -6,6 +6,9 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <algorithm>
+#include <array>
+
 namespace warploom {
 namespace {
 
@@ -56,26 +59,32 @@ llvm::Error verifyIndices(const Program &program) {
   return llvm::Error::success();
 }
 
-// Sizes with symbols are judged at two values of every symbol.
-bool overlap(const Program &program, const Buffer &a, const Buffer &b) {
-  for (int64_t size : {1, 64}) {
-    llvm::StringMap<int64_t> symbols;
-    for (const std::string &symbol : program.symbols)
-      symbols[symbol] = size;
-    auto value = [&](const SizeExpr &expr) {
-      llvm::Expected<int64_t> result = expr.evaluate(symbols);
-      if (!result) {
+// Where a buffer lies in the arena. Sizes with symbols are judged at two values of every symbol.
+struct Place {
+  std::array<int64_t, 2> begin = {}, end = {};
+
+  Place(const Program &program, const Buffer &buffer) {
+    for (const auto &[index, size] : llvm::enumerate(std::array<int64_t, 2>{1, 64})) {
+      llvm::StringMap<int64_t> symbols;
+      for (const std::string &symbol : program.symbols)
+        symbols[symbol] = size;
+      auto value = [&](const SizeExpr &expr) {
+        llvm::Expected<int64_t> result = expr.evaluate(symbols);
+        if (result)
+          return *result;
         llvm::consumeError(result.takeError());
         return int64_t(0);
-      }
-      return *result;
-    };
-    int64_t startA = value(a.arenaOffset), startB = value(b.arenaOffset);
-    if (startA < startB + value(b.bytes) && startB < startA + value(a.bytes))
-      return true;
+      };
+      begin[index] = value(buffer.arenaOffset);
+      end[index] = begin[index] + value(buffer.bytes);
+    }
   }
-  return false;
-}
+
+  bool overlaps(const Place &other) const {
+    return (begin[0] < other.end[0] && other.begin[0] < end[0]) ||
+           (begin[1] < other.end[1] && other.begin[1] < end[1]);
+  }
+};
 
 class OrderVerifier {
 public:
@@ -90,76 +99,80 @@ public:
         precedes_[kernel] |= precedes_[from];
         precedes_[kernel].set(from);
       }
+    uses_.resize(program.buffers.size());
+    for (const auto &[index, kernel] : llvm::enumerate(program.kernels)) {
+      for (unsigned buffer : kernel.reads)
+        useOf(buffer, index).reads = true;
+      for (unsigned buffer : kernel.writes)
+        useOf(buffer, index).writes = true;
+    }
   }
 
   llvm::Error verify() {
     for (unsigned buffer = 0; buffer < program_.buffers.size(); ++buffer)
       if (llvm::Error error = verifyBuffer(buffer))
         return error;
-    for (unsigned a = 0; a < program_.buffers.size(); ++a)
-      for (unsigned b = 0; b < a; ++b)
-        if (llvm::Error error = verifyShared(a, b))
-          return error;
+    std::vector<std::pair<unsigned, Place>> places;
+    for (const auto &[index, buffer] : llvm::enumerate(program_.buffers))
+      if (buffer.kind == BufferKind::temporary || buffer.kind == BufferKind::counter)
+        places.emplace_back(index, Place(program_, buffer));
+    for (const auto &[index, later] : llvm::enumerate(places))
+      for (const auto &earlier : llvm::ArrayRef(places).take_front(index))
+        if (later.second.overlaps(earlier.second))
+          if (llvm::Error error = verifyShared(later.first, earlier.first))
+            return error;
     return llvm::Error::success();
   }
 
 private:
-  static bool touches(llvm::ArrayRef<unsigned> list, unsigned buffer) {
-    return llvm::is_contained(list, buffer);
+  // A kernel that touches a buffer, and how.
+  struct Use {
+    unsigned kernel = 0;
+    bool reads = false, writes = false;
+  };
+
+  Use &useOf(unsigned buffer, unsigned kernel) {
+    std::vector<Use> &uses = uses_[buffer];
+    if (uses.empty() || uses.back().kernel != kernel)
+      uses.push_back({kernel});
+    return uses.back();
   }
 
   llvm::Error verifyBuffer(unsigned buffer) {
     const Buffer &described = program_.buffers[buffer];
-    std::optional<unsigned> firstWrite;
-    for (unsigned later = 0; later < program_.kernels.size(); ++later) {
-      const Kernel &kernel = program_.kernels[later];
-      bool reads = touches(kernel.reads, buffer), writes = touches(kernel.writes, buffer);
-      if (writes && described.kind == BufferKind::argument)
+    bool isWritten = false;
+    for (const auto &[index, later] : llvm::enumerate(uses_[buffer])) {
+      const Kernel &kernel = program_.kernels[later.kernel];
+      if (later.writes && described.kind == BufferKind::argument)
         return makeError("{0} writes the argument {1}", describe(kernel), described.name);
-      if (reads && !firstWrite && described.kind == BufferKind::temporary)
+      if (later.reads && !isWritten && described.kind == BufferKind::temporary)
         return makeError("{0} reads {1} before any kernel has written it", describe(kernel),
                          described.name);
-      for (unsigned earlier = 0; earlier < later; ++earlier) {
-        const Kernel &other = program_.kernels[earlier];
-        bool otherWrites = touches(other.writes, buffer);
-        bool conflict =
-            (otherWrites && (reads || writes)) || (touches(other.reads, buffer) && writes);
-        if (conflict && !precedes_[later][earlier])
+      for (const Use &earlier : llvm::ArrayRef(uses_[buffer]).take_front(index))
+        if ((earlier.writes || later.writes) && !precedes_[later.kernel][earlier.kernel])
           return makeError("{0} and {1} both touch {2}, and no path of edges orders them",
-                           describe(other), describe(kernel), described.name);
-      }
-      if (writes && !firstWrite)
-        firstWrite = later;
+                           describe(program_.kernels[earlier.kernel]), describe(kernel),
+                           described.name);
+      isWritten |= later.writes;
     }
     return llvm::Error::success();
   }
 
   // Two buffers in the same memory: every use of one is before every use of the other.
   llvm::Error verifyShared(unsigned a, unsigned b) {
-    auto inArena = [&](unsigned index) {
-      BufferKind kind = program_.buffers[index].kind;
-      return kind == BufferKind::temporary || kind == BufferKind::counter;
-    };
-    if (!inArena(a) || !inArena(b) || !overlap(program_, program_.buffers[a], program_.buffers[b]))
-      return llvm::Error::success();
-    auto uses = [&](unsigned buffer) {
-      llvm::SmallVector<unsigned, 8> kernels;
-      for (const auto &[index, kernel] : llvm::enumerate(program_.kernels))
-        if (touches(kernel.reads, buffer) || touches(kernel.writes, buffer))
-          kernels.push_back(index);
-      return kernels;
-    };
-    for (unsigned x : uses(a))
-      for (unsigned y : uses(b))
-        if (!precedes_[std::max(x, y)][std::min(x, y)])
+    for (const Use &x : uses_[a])
+      for (const Use &y : uses_[b])
+        if (auto [first, last] = std::minmax(x.kernel, y.kernel); !precedes_[last][first])
           return makeError("{0} and {1} share memory, but {2} and {3} are not ordered",
                            program_.buffers[a].name, program_.buffers[b].name,
-                           describe(program_.kernels[x]), describe(program_.kernels[y]));
+                           describe(program_.kernels[x.kernel]),
+                           describe(program_.kernels[y.kernel]));
     return llvm::Error::success();
   }
 
   const Program &program_;
   std::vector<llvm::BitVector> precedes_;
+  std::vector<std::vector<Use>> uses_; // of each buffer, in the order of the kernels
 };
 
 } // namespace
