@@ -50,7 +50,8 @@ void dumpFromEnvironment(Compilation &compilation) {
       write(compilation, directory, base + ".program.txt", print(compilation.program));
     } else if (kind == "cuda") {
       for (const Kernel &kernel : compilation.program.kernels)
-        write(compilation, directory, base + "." + fileName(kernel.name) + ".cu", kernel.source);
+        if (kernel.function.empty())
+          write(compilation, directory, base + "." + fileName(kernel.name) + ".cu", kernel.source);
     } else {
       compilation.warnings.push_back(
           ("WARPLOOM_DUMP: '" + kind + "' is no kind; the kinds are groups, cuda, program").str());

@@ -44,9 +44,9 @@ constexpr llvm::StringLiteral kOwnWords[] = {
 
 Names::Names() {
   for (llvm::StringRef word : kKeywords)
-    taken_.insert(word);
+    taken_[word] = 0;
   for (llvm::StringRef word : kOwnWords)
-    taken_.insert(word);
+    taken_[word] = 0;
 }
 
 std::string Names::fresh(llvm::StringRef base) {
@@ -60,9 +60,27 @@ std::string Names::fresh(llvm::StringRef base) {
   for (size_t place; (place = name.find("__")) != std::string::npos;)
     name.erase(place, 1);
   std::string unique = name;
-  for (unsigned suffix = 1; !taken_.insert(unique).second; ++suffix)
+  for (unsigned suffix = 1; !taken_.try_emplace(unique, taken_.size() + 1).second; ++suffix)
     unique = name + (name.back() == '_' ? "" : "_") + std::to_string(suffix);
   return unique;
+}
+
+std::string Names::numbered(llvm::StringRef text) const {
+  auto isPart = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  std::string result;
+  while (!text.empty()) {
+    llvm::StringRef word = text.take_while(isPart);
+    bool isMember = llvm::StringRef(result).ends_with(".");
+    if (unsigned number = isMember ? 0 : taken_.lookup(word))
+      result += "$" + std::to_string(number);
+    else
+      result += word;
+    text = text.drop_front(word.size());
+    llvm::StringRef between = text.take_until(isPart);
+    result += between;
+    text = text.drop_front(between.size());
+  }
+  return result;
 }
 
 void Emitter::append(llvm::StringRef text) {

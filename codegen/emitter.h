@@ -1,7 +1,7 @@
 // Text of emitted code, with its indentation and its names.
 #pragma once
 
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <string>
@@ -16,9 +16,12 @@ public:
   // anything but letters and digits as '_', a number appended until it is unique. It is no keyword
   // and no word that kernels themselves use; what they name in more than one word has capitals.
   std::string fresh(llvm::StringRef base);
+  // `text` with the identifiers that fresh() made replaced by their numbers: equal for texts that
+  // differ in names alone.
+  std::string numbered(llvm::StringRef text) const;
 
 private:
-  llvm::StringSet<> taken_;
+  llvm::StringMap<unsigned> taken_; // and its number
 };
 
 class Emitter {

@@ -33,7 +33,8 @@ llvm::Expected<Program> generate(const Graph &graph, const Target &target,
                                  const CodegenOptions &options) {
   std::vector<Group> groups = groupsOf(graph);
   BufferTable buffers(graph, groups);
-  KernelContext context{graph, target, buffers};
+  FunctionTable functions;
+  KernelContext context{graph, target, buffers, functions};
   Program program;
   program.name = graph.name();
   program.arch = target.arch;

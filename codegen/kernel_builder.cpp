@@ -178,12 +178,13 @@ void KernelBuilder::include(llvm::StringRef header) {
 Kernel KernelBuilder::finish(std::array<SizeExpr, 3> grid, unsigned blockThreads,
                              unsigned sharedBytes, unsigned minBlocksPerMultiprocessor) {
   Kernel kernel;
-  std::string head;
+  std::string includes;
   if (includes_.empty())
     include("kernels/tile.cuh");
   for (const std::string &header : includes_)
-    head += "#include \"" + header + "\"\n";
-  head += "\n// group " + std::to_string(group_.number) + ", " + spelling(group_.kind).str() + "\n";
+    includes += "#include \"" + header + "\"\n";
+  std::string head = includes + "\n// group " + std::to_string(group_.number) + ", " +
+                     spelling(group_.kind).str() + "\n";
   for (const Node *node : group_.nodes) {
     head += "//   " + commentText(print(*node)) + "\n";
     kernel.ops.push_back(commentText(node->results[0].name) + " = " + spelling(node->op).str());
@@ -198,13 +199,26 @@ Kernel KernelBuilder::finish(std::array<SizeExpr, 3> grid, unsigned blockThreads
   std::string text = "(" + signature + ") {\n" + body().str() + "}\n";
   uint64_t hash = llvm::xxh3_64bits(head + bounds + text);
   kernel.name = llvm::formatv("{0}_{1:x-8}", opList(group_), uint32_t(hash)).str();
-  kernel.source = head + "extern \"C\" __global__ void __launch_bounds__(" + bounds + ")\n" +
-                  kernel.name + text;
+  // Launched alike, too: the function's shared memory is set once.
+  std::string key = names_.numbered(includes + bounds + ", " + std::to_string(sharedBytes) + "\n" +
+                                    prelude_.str() + text);
+  auto [entry, isNew] = context_.functions.try_emplace(key);
+  Function &function = entry->second;
+  if (isNew) {
+    function.symbol = kernel.name;
+    function.source = head + "extern \"C\" __global__ void __launch_bounds__(" + bounds + ")\n" +
+                      kernel.name + text;
+    for (const Parameter &parameter : parameters_)
+      function.parameters.push_back(parameter.argument.name);
+  } else {
+    kernel.function = function.symbol;
+  }
+  kernel.source = function.source;
   kernel.grid = std::move(grid);
   kernel.blockThreads = blockThreads;
   kernel.sharedBytes = sharedBytes;
-  for (const Parameter &parameter : parameters_)
-    kernel.arguments.push_back(parameter.argument);
+  for (const auto &[parameter, name] : llvm::zip(parameters_, function.parameters))
+    kernel.arguments.emplace_back(parameter.argument).name = name;
   kernel.reads = reads_;
   kernel.writes = writes_;
   return kernel;

@@ -3,6 +3,7 @@
 
 #include "codegen/buffers.h"
 #include "codegen/emitter.h"
+#include "codegen/functions.h"
 #include "codegen/index_expr.h"
 #include "ir/group.h"
 #include "ir/program/program.h"
@@ -15,6 +16,7 @@ struct KernelContext {
   const Graph &graph;
   const Target &target;
   BufferTable &buffers;
+  FunctionTable &functions;
 };
 
 // The C++ type that stores a dtype on the device ("bf16", "float", "int8_t", "bool").
@@ -56,7 +58,8 @@ public:
   // Text in front of the kernel, such as a functor.
   Emitter &prelude() { return prelude_; }
 
-  // The kernel: names it, writes the comment with the group's IR, the signature and the body.
+  // The kernel: names it, writes the comment with the group's IR, the signature and the body, or
+  // takes an equal one's.
   Kernel finish(std::array<SizeExpr, 3> grid, unsigned blockThreads, unsigned sharedBytes,
                 unsigned minBlocksPerMultiprocessor = 1);
 

@@ -38,7 +38,6 @@ private:
   // A kernel and its node. `values` are its parameters, eight bytes each, of which the driver
   // reads as many as the kernel declares.
   struct Launch {
-    cuda::Module module = nullptr;
     cuda::GraphNode node = nullptr;
     cuda::KernelNode parameters;
     std::vector<uint64_t> values;
@@ -64,6 +63,7 @@ private:
   std::vector<cuda::Address> addresses_;
   std::vector<bool> bound_;
   std::vector<Launch> launches_;
+  llvm::StringMap<cuda::Module> modules_; // by the symbol of their function
   cuda::Address arena_ = 0;
   cuda::Graph graph_ = nullptr;
   cuda::GraphExec exec_ = nullptr;
@@ -77,9 +77,9 @@ CudaExecutable::~CudaExecutable() {
     driver_.cuGraphExecDestroy(exec_);
   if (graph_)
     driver_.cuGraphDestroy(graph_);
-  for (const Launch &launch : launches_)
-    if (launch.module)
-      driver_.cuModuleUnload(launch.module);
+  for (const auto &module : modules_)
+    if (module.second)
+      driver_.cuModuleUnload(module.second);
   if (arena_)
     driver_.cuMemFree(arena_);
 }
@@ -214,12 +214,14 @@ llvm::Error CudaExecutable::loadKernel(unsigned index, const CompiledKernel &com
   if (image.empty())
     return makeError("{0} has no {1} for this GPU, sm_{2}", describe(kernel),
                      sameGeneration ? "cubin" : "PTX", target_.capability);
-  if (llvm::Error error = check(driver_.cuModuleLoadData(&launch.module, image.data()),
-                                "cannot load the kernel " + describe(kernel)))
-    return error;
+  auto [module, isNew] = modules_.try_emplace(kernel.symbol(), nullptr);
+  if (isNew)
+    if (llvm::Error error = check(driver_.cuModuleLoadData(&module->second, image.data()),
+                                  "cannot load the kernel " + describe(kernel)))
+      return error;
   cuda::Function &function = launch.parameters.function;
   if (llvm::Error error =
-          check(driver_.cuModuleGetFunction(&function, launch.module, kernel.name.c_str()),
+          check(driver_.cuModuleGetFunction(&function, module->second, kernel.symbol().c_str()),
                 "the compiled code lacks the kernel " + describe(kernel)))
     return error;
   if (kernel.sharedBytes <= kSharedBytesWithoutOptIn)

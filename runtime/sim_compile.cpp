@@ -35,12 +35,12 @@ std::string hostSource(Kernels kernels) {
   std::string source;
   llvm::StringSet<> seen; // a kernel's name stands for its text
   for (const Kernel *kernel : kernels)
-    if (seen.insert(kernel->name).second)
+    if (seen.insert(kernel->symbol()).second)
       source += llvm::formatv(R"(#line 1 "{0}.cu"
 {1}
 extern "C" void warploomInvoke_{0}(void **parameters) {{ warploom::invoke({0}, parameters); }
 )",
-                              kernel->name, kernel->source);
+                              kernel->symbol(), kernel->source);
   return source + R"(
 extern "C" void warploomBind(const warploom::SimulatedMachine *machine) {
   warploom::machine = machine;
@@ -156,7 +156,7 @@ llvm::Error loadLibrary(const std::string &library, Kernels kernels,
     return makeError("{0} holds no kernels compiled for the simulator", library);
   bind(&simulatedMachine());
   for (const auto &[kernel, host] : llvm::zip(kernels, loaded)) {
-    std::string symbol = "warploomInvoke_" + kernel->name;
+    std::string symbol = "warploomInvoke_" + kernel->symbol();
     host.invoke = reinterpret_cast<void (*)(void **)>(dlsym(handle, symbol.c_str()));
     if (!host.invoke)
       return makeError("{0} does not hold the kernel {1}", library, kernel->name);

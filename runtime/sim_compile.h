@@ -18,7 +18,7 @@ struct HostKernel {
 // none of them; what was looked for.
 llvm::Expected<std::string> findHostCompiler();
 
-// The kernels in their order (those of one name have one source), compiled by `compiler` in
+// The kernels in their order (those of one symbol have one source), compiled by `compiler` in
 // parallel, `kernelsPerLibrary` to one compilation: one compiles soonest, many at the least cost
 // for all. Libraries are kept in `cacheDirectory` by the hash of what they were made from, if it is
 // not empty. Error: the compiler's words.

@@ -89,11 +89,13 @@ llvm::Expected<std::string> emit(const Compilation &compilation, EmitForm form) 
     return print(program);
   case EmitForm::cuda:
     for (const Kernel &kernel : program.kernels)
-      text += (text.empty() ? "" : "\n") + kernel.source;
+      if (kernel.function.empty())
+        text += (text.empty() ? "" : "\n") + kernel.source;
     return text;
   case EmitForm::ptx:
     for (const auto &[kernel, compiled] : llvm::zip(program.kernels, compilation.kernels))
-      text += "// kernel " + kernel.name + "\n" + compiled.ptx + "\n";
+      if (kernel.function.empty())
+        text += "// kernel " + kernel.name + "\n" + compiled.ptx + "\n";
     return text;
   case EmitForm::cubin:
     if (compilation.kernels.size() != 1)

@@ -70,6 +70,7 @@ llvm::json::Object kernelJson(const Program &program, const Kernel &kernel,
     return resources ? llvm::json::Value(resources->*field) : llvm::json::Value(nullptr);
   };
   return llvm::json::Object{{"name", kernel.name},
+                            {"function", kernel.symbol()},
                             {"ops", llvm::json::Array(kernel.ops)},
                             {"grid", sizeArray(kernel.grid)},
                             {"block", kernel.blockThreads},
@@ -108,6 +109,8 @@ std::string print(const Program &program) {
   for (const auto &[index, kernel] : llvm::enumerate(program.kernels)) {
     text += llvm::formatv("  kernel {0}: {1} grid {2} block {3} shared {4}\n", index, kernel.name,
                           gridText(kernel), kernel.blockThreads, kernel.sharedBytes);
+    if (!kernel.function.empty())
+      text += "    function " + kernel.function + "\n";
     for (const std::string &op : kernel.ops)
       text += "    op " + op + "\n";
     text += "    reads " + names(program, kernel.reads) + "\n";

@@ -53,7 +53,10 @@ struct ProgramResult {
 };
 
 struct Kernel {
-  std::string name;             // symbol in the source: ops and a short content hash
+  std::string name; // ops and a short content hash; unique among the program's kernels
+  // Symbol in the source, where it is another kernel's that differs in names alone; empty: the
+  // name.
+  std::string function;
   std::vector<std::string> ops; // source ops as "value = op", for messages
   std::string source;           // CUDA source; includes headers of kernels/ by their path
   std::array<SizeExpr, 3> grid = {SizeExpr(1), SizeExpr(1), SizeExpr(1)};
@@ -63,6 +66,8 @@ struct Kernel {
   // Buffers by index. A buffer in both is read and then written in place.
   llvm::SmallVector<unsigned, 8> reads;
   llvm::SmallVector<unsigned, 4> writes;
+
+  const std::string &symbol() const { return function.empty() ? name : function; }
 };
 
 // `to` starts when `from` has finished; indices into Program::kernels.
@@ -104,9 +109,10 @@ llvm::Error verify(const Program &program);
 // The text form, for people.
 std::string print(const Program &program);
 
-// The stable form: {"name", "arch", "symbols", "kernels": [{"name", "ops", "grid", "block",
-// "shared_bytes", "arguments", "registers", "stack_bytes", "spill_bytes", "reads", "writes"}],
-// "edges", "buffers", "results": [{"name", "buffer", "dims"}], "arena_bytes"}. An argument is
+// The stable form: {"name", "arch", "symbols", "kernels": [{"name", "function", "ops", "grid",
+// "block", "shared_bytes", "arguments", "registers", "stack_bytes", "spill_bytes", "reads",
+// "writes"}], "edges", "buffers", "results": [{"name", "buffer", "dims"}], "arena_bytes"}. An
+// argument is
 // {"buffer": name}, a pointer to the first element, or an integer {"value", "bytes"}. Sizes with
 // symbols are strings. `resources` is empty where nothing was compiled (the fields are then null),
 // else one entry per kernel.

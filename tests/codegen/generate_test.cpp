@@ -15,6 +15,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
 
 using namespace warploom;
 using testing::ElementsAre;
@@ -85,6 +86,26 @@ graph @g(%cache: mut f32[4, 8] strides [16, 1], %new: f32[1, 8], %position: i32[
   return %z
 })");
   EXPECT_NE(program.results[0].buffer, program.arguments[0]);
+}
+
+TEST(Generate, SharesTheFunctionOfKernelsThatDifferInNamesAlone) {
+  Program program = programOf(R"(
+graph @g(%x: f32[4, 8], %y: f32[4, 8], %z: f32[4, 9])
+    -> (f32[4, 8], f32[4, 8], f32[4, 9]) {
+  %a = softmax(%x)
+  %b = softmax(%y)
+  %c = softmax(%z)
+  return %a, %b, %c
+})");
+  ASSERT_EQ(program.kernels.size(), 3u);
+  std::map<std::string, unsigned> kernelsOf;
+  for (const Kernel &kernel : program.kernels) {
+    ++kernelsOf[kernel.symbol()];
+    EXPECT_NE(kernel.source.find("\n" + kernel.symbol() + "("), std::string::npos);
+    for (const KernelArgument &argument : kernel.arguments)
+      EXPECT_NE(kernel.source.find(argument.name), std::string::npos);
+  }
+  EXPECT_EQ(kernelsOf.size(), 2u);
 }
 
 TEST(Generate, LeavesUnusedArgumentsOutOfKernels) {
@@ -182,7 +203,7 @@ TEST(Generate, ReservesEveryWordThatKernelsUse) {
           at = end;
           bool isMember = start > 0 && line[start - 1] == '.';
           bool isOwn = !llvm::isDigit(word[0]) && word != "extern" && !word.starts_with("zz") &&
-                       !word.starts_with("__") && word != kernel.name && !isMember;
+                       !word.starts_with("__") && word != kernel.symbol() && !isMember;
           EXPECT_TRUE(!isOwn || Names().fresh(word) != word)
               << example << ": " << word.str() << " in " << line.str();
         }

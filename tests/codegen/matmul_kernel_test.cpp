@@ -20,7 +20,8 @@ llvm::Expected<Kernel> emitted(llvm::StringRef text) {
   std::vector<Group> groups = groupsOf(graph);
   BufferTable buffers(graph, groups);
   Target target;
-  KernelContext context{graph, target, buffers};
+  FunctionTable functions;
+  KernelContext context{graph, target, buffers, functions};
   return emitMatmulKernel(context, groups.front());
 }
 
