@@ -55,37 +55,37 @@ Session::~Session() {
 }
 
 llvm::Error Session::allocate(const SymbolBindings &symbols) {
+  auto evaluate = [&](llvm::StringRef name, const SizeExpr &expr, int64_t &value) -> llvm::Error {
+    llvm::Expected<int64_t> result = expr.evaluate(symbols);
+    if (!result)
+      return makeError("'{0}': {1}", name, llvm::toString(result.takeError()));
+    value = *result;
+    return llvm::Error::success();
+  };
   for (unsigned index = 0; index < program_->buffers.size(); ++index) {
     const Buffer &buffer = program_->buffers[index];
     Layout layout;
     std::optional<DType> dtype = parseDType(buffer.dtype);
     layout.isTensor = dtype.has_value();
     layout.dtype = dtype.value_or(DType::u8);
-    auto evaluate = [&](const SizeExpr &expr, int64_t &value) -> llvm::Error {
-      llvm::Expected<int64_t> result = expr.evaluate(symbols);
-      if (!result)
-        return makeError("'{0}': {1}", buffer.name, llvm::toString(result.takeError()));
-      value = *result;
-      return llvm::Error::success();
-    };
     layout.dims.resize(buffer.dims.size());
     layout.strides.resize(buffer.dims.size());
     for (unsigned axis = 0; axis < buffer.dims.size(); ++axis)
-      if (llvm::Error error = evaluate(buffer.dims[axis], layout.dims[axis]))
+      if (llvm::Error error = evaluate(buffer.name, buffer.dims[axis], layout.dims[axis]))
         return error;
     int64_t stride = 1;
     for (unsigned axis = buffer.dims.size(); axis-- > 0; stride *= layout.dims[axis]) {
       layout.strides[axis] = stride;
       if (!buffer.strides.empty())
-        if (llvm::Error error = evaluate(buffer.strides[axis], layout.strides[axis]))
+        if (llvm::Error error = evaluate(buffer.name, buffer.strides[axis], layout.strides[axis]))
           return error;
     }
-    if (llvm::Error error = evaluate(buffer.offsetElements, layout.offset))
+    if (llvm::Error error = evaluate(buffer.name, buffer.offsetElements, layout.offset))
       return error;
-    if (llvm::Error error = evaluate(buffer.bytes, layout.bytes))
+    if (llvm::Error error = evaluate(buffer.name, buffer.bytes, layout.bytes))
       return error;
     if (!isBound(buffer.kind))
-      if (llvm::Error error = evaluate(buffer.arenaOffset, layout.arenaOffset))
+      if (llvm::Error error = evaluate(buffer.name, buffer.arenaOffset, layout.arenaOffset))
         return error;
     layouts_.push_back(layout);
     addresses_.push_back(nullptr);
@@ -101,12 +101,10 @@ llvm::Error Session::allocate(const SymbolBindings &symbols) {
       return error;
   }
   for (const ProgramResult &result : program_->results) {
-    llvm::SmallVector<int64_t, 4> &dims = resultDims_.emplace_back();
-    for (const SizeExpr &dim : result.dims)
-      if (llvm::Expected<int64_t> size = dim.evaluate(symbols))
-        dims.push_back(*size);
-      else
-        return makeError("'{0}': {1}", result.name, llvm::toString(size.takeError()));
+    llvm::SmallVector<int64_t, 4> &dims = resultDims_.emplace_back(result.dims.size());
+    for (const auto &[expr, dim] : llvm::zip(result.dims, dims))
+      if (llvm::Error error = evaluate(result.name, expr, dim))
+        return error;
   }
   return llvm::Error::success();
 }

@@ -1,8 +1,7 @@
 // Whole graphs to programs: buffers, names, and the text of map and row kernels.
 #include "codegen/emitter.h"
-#include "codegen/generate.h"
 #include "ir/parse.h"
-#include "passes/passes.h"
+#include "tests/codegen/planned.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -26,15 +25,7 @@ namespace {
 
 Program programOf(llvm::StringRef text) {
   Module module = llvm::cantFail(parseModule(text, "test.loom"));
-  Graph &graph = module.graphs.front();
-  Target target = llvm::cantFail(Target::fromArch("sm_90a"));
-  FusionPolicy policy;
-  std::vector<Remark> remarks;
-  llvm::SmallVector<const Pass *, 8> passes;
-  for (const Pass &pass : pipeline())
-    passes.push_back(&pass);
-  runPasses(graph, passes, {target, policy, remarks}, [](const PassReport &, const Graph &) {});
-  return llvm::cantFail(generate(graph, target));
+  return planned(std::move(module.graphs.front()));
 }
 
 std::string fileText(const std::string &path) {

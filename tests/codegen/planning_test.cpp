@@ -1,7 +1,6 @@
 // What planning costs for many layers: the passes and the code generator, without compilation.
-#include "codegen/generate.h"
 #include "ir/parse.h"
-#include "passes/passes.h"
+#include "tests/codegen/planned.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -34,18 +33,6 @@ std::string stackOf(unsigned layers) {
                        body, layers);
 }
 
-Program plan(const Graph &source) {
-  Graph graph = source.clone();
-  Target target = llvm::cantFail(Target::fromArch("sm_90a"));
-  FusionPolicy policy;
-  std::vector<Remark> remarks;
-  llvm::SmallVector<const Pass *, 8> passes;
-  for (const Pass &pass : pipeline())
-    passes.push_back(&pass);
-  runPasses(graph, passes, {target, policy, remarks}, [](const PassReport &, const Graph &) {});
-  return llvm::cantFail(generate(graph, target));
-}
-
 Graph parsedStack(unsigned layers) {
   return std::move(llvm::cantFail(parseModule(stackOf(layers), "stack.loom")).graphs.front());
 }
@@ -56,7 +43,7 @@ TEST(Planning, TakesTimeLinearInTheLayers) {
   double halfSeconds = 1e9, wholeSeconds = 1e9;
   auto time = [](const Graph &graph, double &least) {
     auto start = std::chrono::steady_clock::now();
-    plan(graph);
+    planned(graph.clone());
     std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     least = std::min(least, elapsed.count());
   };
@@ -70,7 +57,7 @@ TEST(Planning, TakesTimeLinearInTheLayers) {
 }
 
 TEST(Planning, EmitsOneFunctionForTheSameKernelOfEveryLayer) {
-  Program program = plan(parsedStack(16));
+  Program program = planned(parsedStack(16));
   llvm::StringSet<> functions;
   for (const Kernel &kernel : program.kernels)
     functions.insert(kernel.symbol());

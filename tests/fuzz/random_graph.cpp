@@ -1,11 +1,10 @@
 #include "tests/fuzz/random_graph.h"
 
 #include "ir/shape_rules.h"
+#include "tests/fuzz/dice.h"
+#include "tests/fuzz/random_views.h"
 
 #include "llvm/ADT/STLExtras.h"
-
-#include <numeric>
-#include <random>
 
 namespace warploom::fuzz {
 namespace {
@@ -15,25 +14,25 @@ constexpr unsigned kMostTries = 200;
 
 class Generator {
 public:
-  explicit Generator(uint64_t seed) : random_(seed) {
+  explicit Generator(uint64_t seed) : dice_(seed) {
     // Mostly small, with the sizes at which schedules change.
     constexpr int64_t kSizes[] = {1, 2, 3, 4, 5, 7, 8, 16, 24, 31, 32, 33, 64, 100, 128, 257};
     for (Dim &dim : palette_)
-      dim = kSizes[below(std::size(kSizes))];
-    if (chance(0.15))
-      palette_[0] = below(12) ? 0x400 + below(0x800) : 0;
-    if (chance(0.2)) {
+      dim = kSizes[dice_.below(std::size(kSizes))];
+    if (dice_.chance(0.15))
+      palette_[0] = dice_.below(12) ? 0x400 + dice_.below(0x800) : 0;
+    if (dice_.chance(0.2)) {
       made_.symbols["n"] = palette_[1].constant();
       palette_[1] = Dim::symbol("n");
     }
     constexpr DType kMain[] = {DType::f32,  DType::f32, DType::bf16, DType::bf16,
                                DType::bf16, DType::f16, DType::f64,  DType::i32};
-    main_ = kMain[below(std::size(kMain))];
+    main_ = kMain[dice_.below(std::size(kMain))];
   }
 
   RandomGraph run() {
     argument(main_, randomDims());
-    unsigned wanted = 3 + below(13);
+    unsigned wanted = 3 + dice_.below(13);
     for (unsigned tries = 0; tries < kMostTries && nodes_ < wanted; ++tries)
       addNode();
     returnSinks();
@@ -41,12 +40,6 @@ public:
   }
 
 private:
-  uint64_t below(uint64_t bound) { return random_() % bound; }
-  bool chance(double share) { return below(1000) < share * 1000; }
-  template <class T> const T &oneOf(llvm::ArrayRef<T> choices) {
-    return choices[below(choices.size())];
-  }
-
   int64_t sizeOf(llvm::ArrayRef<Dim> dims) {
     int64_t count = 1;
     for (const Dim &dim : dims)
@@ -56,8 +49,8 @@ private:
 
   Dims randomDims() {
     Dims dims;
-    for (unsigned rank = below(5); dims.size() < rank;) {
-      dims.push_back(palette_[below(std::size(palette_))]);
+    for (unsigned rank = dice_.below(5); dims.size() < rank;) {
+      dims.push_back(palette_[dice_.below(std::size(palette_))]);
       if (sizeOf(dims) > kMostElements)
         dims.back() = 1;
     }
@@ -70,48 +63,26 @@ private:
     type.dtype = dtype;
     type.dims = dims;
     bool isFixed = llvm::all_of(dims, [](const Dim &dim) { return dim.isConstant(); });
-    if (!isPlain && isFixed && !dims.empty() && chance(0.2))
-      layOut(type);
+    if (!isPlain && isFixed && !dims.empty() && dice_.chance(0.2))
+      layOut(type, dice_);
     std::string name = "x" + std::to_string(made_.graph.arguments().size());
     return values_.emplace_back(made_.graph.addArgument(name, type));
-  }
-
-  void layOut(TensorType &type) {
-    llvm::SmallVector<unsigned, 4> order(type.rank());
-    std::iota(order.begin(), order.end(), 0);
-    std::shuffle(order.begin(), order.end(), random_);
-    type.strides = Dims(type.rank());
-    int64_t stride = 1 + below(2), offset = below(4);
-    for (unsigned axis : order) {
-      int64_t size = type.dims[axis].constant();
-      (*type.strides)[axis] = stride;
-      if (chance(0.1)) {
-        (*type.strides)[axis] = 0;
-        continue;
-      }
-      if (chance(0.1)) {
-        (*type.strides)[axis] = -stride;
-        offset += (size - 1) * stride;
-      }
-      stride *= std::max<int64_t>(size, 1);
-    }
-    type.offset = std::max<int64_t>(offset, 0);
   }
 
   Value source(DType dtype, const Dims &dims) {
     Attributes attributes;
     attributes.set("dtype", dtype);
     attributes.set("shape", dims);
-    if (!dims.empty() && dtype != DType::i1 && chance(0.3)) {
-      attributes.set("axis", int64_t(below(dims.size())));
+    if (!dims.empty() && dtype != DType::i1 && dice_.chance(0.3)) {
+      attributes.set("axis", int64_t(dice_.below(dims.size())));
       return emit(Op::iota, {}, attributes);
     }
     if (dtype == DType::i1)
-      attributes.set("value", chance(0.5));
+      attributes.set("value", dice_.chance(0.5));
     else if (isFloating(dtype))
-      attributes.set("value", oneOf<double>({0.0, -0.0, 1.0, -2.5, 0.3, 1e-5, 7.0}));
+      attributes.set("value", dice_.oneOf<double>({0.0, -0.0, 1.0, -2.5, 0.3, 1e-5, 7.0}));
     else
-      attributes.set("value", oneOf<int64_t>({0, 1, 2, 3, 7}));
+      attributes.set("value", dice_.oneOf<int64_t>({0, 1, 2, 3, 7}));
     return emit(Op::constant, {}, attributes);
   }
 
@@ -140,7 +111,7 @@ private:
 
   // Later values are likelier, so that chains grow long.
   Value anyValue() {
-    size_t age = std::min(below(values_.size()), below(values_.size()));
+    size_t age = std::min(dice_.below(values_.size()), dice_.below(values_.size()));
     return values_[values_.size() - 1 - age];
   }
   Value anyWhere(llvm::function_ref<bool(Value)> fits) {
@@ -157,20 +128,20 @@ private:
 
   // A value of that type that broadcasts to `dims`: one that is there, or a new one.
   Value partner(DType dtype, const Dims &dims) {
-    if (chance(0.7))
+    if (dice_.chance(0.7))
       if (Value found = anyWhere([&](Value value) {
             std::optional<Dims> joint = broadcastDims(value.type().dims, dims);
             return value.type().dtype == dtype && joint && *joint == dims;
           }))
         return found;
     Dims own = dims;
-    if (chance(0.5)) {
-      own.erase(own.begin(), own.begin() + below(own.size() + 1));
+    if (dice_.chance(0.5)) {
+      own.erase(own.begin(), own.begin() + dice_.below(own.size() + 1));
       for (Dim &dim : own)
-        if (chance(0.3))
+        if (dice_.chance(0.3))
           dim = 1;
     }
-    return chance(0.2) ? source(dtype, own) : argument(dtype, own);
+    return dice_.chance(0.2) ? source(dtype, own) : argument(dtype, own);
   }
 
   void addNode() {
@@ -180,9 +151,9 @@ private:
 #include "ir/ops.def"
         ;
     // Structured ops as often as elementwise ones, of which there are many.
-    Op op = Op(below(kOps));
-    if (isElementwise(op) && chance(0.5))
-      op = Op(below(kOps));
+    Op op = Op(dice_.below(kOps));
+    if (isElementwise(op) && dice_.chance(0.5))
+      op = Op(dice_.below(kOps));
     switch (kind(op)) {
     case OpKind::elementwise:
       return addElementwise(op);
@@ -220,14 +191,14 @@ private:
       return;
     // Mostly inside the op's domain; NaN on every element would hide everything else.
     bool isPositive = op == Op::log || op == Op::sqrt || op == Op::rsqrt || op == Op::log1p;
-    if (isPositive && chance(0.8))
+    if (isPositive && dice_.chance(0.8))
       first = emit(Op::abs, {first});
     if (!first)
       return;
     llvm::SmallVector<Value, 3> operands = {first};
     while (operands.size() < arity(op))
       operands.push_back(partner(first.type().dtype, first.type().dims));
-    if (operands.size() > 1 && op != Op::clamp && chance(0.5))
+    if (operands.size() > 1 && op != Op::clamp && dice_.chance(0.5))
       std::swap(operands[0], operands[1]);
     emit(op, operands);
   }
@@ -238,7 +209,7 @@ private:
 #include "ir/dtypes.def"
     };
     Attributes attributes;
-    attributes.set("to", chance(0.5) ? main_ : kTypes[below(std::size(kTypes))]);
+    attributes.set("to", dice_.chance(0.5) ? main_ : kTypes[dice_.below(std::size(kTypes))]);
     emit(op, {anyValue()}, attributes);
   }
 
@@ -247,11 +218,11 @@ private:
     Attributes attributes;
     Integers axes;
     for (unsigned axis = 0; axis < value.type().rank(); ++axis)
-      if (chance(0.5) || (axis + 1 == value.type().rank() && axes.empty()))
+      if (dice_.chance(0.5) || (axis + 1 == value.type().rank() && axes.empty()))
         axes.push_back(axis);
-    if (chance(0.9))
+    if (dice_.chance(0.9))
       attributes.set("axes", axes);
-    if (chance(0.5))
+    if (dice_.chance(0.5))
       attributes.set("keepdims", true);
     // A long product is 0 or too large, by the order of its factors.
     if (op == Op::reduce_prod && sizeOf(value.type().dims) > 16)
@@ -267,7 +238,7 @@ private:
     Dims dims = value.type().dims;
     Attributes attributes;
     if (op == Op::rope) {
-      if (chance(0.5))
+      if (dice_.chance(0.5))
         attributes.set("style", "interleaved");
       Dims angles = {dims[dims.size() - 2], dims.back()};
       emit(op, {value, argument(dtype, angles), argument(dtype, angles)}, attributes);
@@ -277,7 +248,7 @@ private:
       emit(op, {value, partner(dtype, dims)});
       return;
     }
-    int64_t axis = chance(0.7) ? dims.size() - 1 : below(dims.size());
+    int64_t axis = dice_.chance(0.7) ? dims.size() - 1 : dice_.below(dims.size());
     attributes.set("axis", axis);
     llvm::SmallVector<Value, 3> operands = {value};
     while (operands.size() < arity(op))
@@ -287,66 +258,8 @@ private:
 
   void addView(Op op) {
     Value value = anyValue();
-    const Dims dims = value.type().dims;
-    Attributes attributes;
-    if (op == Op::reshape) {
-      attributes.set("shape", reshaped(dims));
-    } else if (op == Op::transpose) {
-      Integers permutation(dims.size());
-      std::iota(permutation.begin(), permutation.end(), 0);
-      std::shuffle(permutation.begin(), permutation.end(), random_);
-      attributes.set("permutation", permutation);
-    } else if (op == Op::broadcast) {
-      Dims shape;
-      Integers places;
-      for (const Dim &dim : dims) {
-        if (chance(0.3))
-          shape.push_back(palette_[below(std::size(palette_))]);
-        places.push_back(shape.size());
-        shape.push_back(dim == 1 && chance(0.5) ? palette_[below(std::size(palette_))] : dim);
-      }
-      attributes.set("shape", shape);
-      attributes.set("dims", places);
-    } else if (op == Op::slice) {
-      Integers starts, limits, steps;
-      for (const Dim &dim : dims) {
-        bool isWhole = !dim.isConstant() || chance(0.5);
-        int64_t size = dim.isConstant() ? dim.constant() : -1;
-        starts.push_back(isWhole ? 0 : below(size + 1));
-        limits.push_back(isWhole ? size : starts.back() + below(size - starts.back() + 1));
-        steps.push_back(isWhole ? 1 : 1 + below(3));
-      }
-      attributes.set("starts", starts);
-      attributes.set("limits", limits);
-      attributes.set("steps", steps);
-    } else {
-      return;
-    }
-    emit(op, {value}, attributes);
-  }
-
-  // Two dims merged, one split, or a 1 put in.
-  Dims reshaped(Dims dims) {
-    unsigned choice = below(3);
-    if (choice == 0 && dims.size() > 1) {
-      unsigned axis = below(dims.size() - 1);
-      if (dims[axis].isConstant())
-        std::swap(dims[axis], dims[axis + 1]);
-      if (dims[axis + 1].isConstant()) {
-        dims[axis] = dims[axis] * dims[axis + 1].constant();
-        dims.erase(dims.begin() + axis + 1);
-      }
-    } else if (choice == 1 && !dims.empty()) {
-      unsigned axis = below(dims.size());
-      int64_t factor = oneOf<int64_t>({2, 3, 4, 8});
-      if (dims[axis].isConstant() && dims[axis].constant() % factor == 0) {
-        dims[axis] = dims[axis].constant() / factor;
-        dims.insert(dims.begin() + axis + 1, factor);
-      }
-    } else if (dims.size() < 5) {
-      dims.insert(dims.begin() + below(dims.size() + 1), 1);
-    }
-    return dims;
+    if (std::optional<Attributes> attributes = randomView(op, value.type().dims, palette_, dice_))
+      emit(op, {value}, *attributes);
   }
 
   void addUpdate() {
@@ -356,10 +269,10 @@ private:
     TensorType cache;
     cache.dtype = fresh.type().dtype;
     cache.dims = fresh.type().dims;
-    unsigned axis = below(cache.rank());
+    unsigned axis = dice_.below(cache.rank());
     if (!cache.dims[axis].isConstant())
       return;
-    cache.dims[axis] = cache.dims[axis].constant() + below(5);
+    cache.dims[axis] = cache.dims[axis].constant() + dice_.below(5);
     Attributes attributes;
     attributes.set("axis", int64_t(axis));
     std::string name = "x" + std::to_string(made_.graph.arguments().size());
@@ -373,11 +286,11 @@ private:
     if (!left)
       return;
     const Dims &dims = left.type().dims;
-    bool transposeA = chance(0.15), transposeB = chance(0.5);
+    bool transposeA = dice_.chance(0.15), transposeB = dice_.chance(0.5);
     Dim depth = dims[dims.size() - (transposeA ? 2 : 1)];
-    Dim columns = palette_[below(std::size(palette_))];
+    Dim columns = palette_[dice_.below(std::size(palette_))];
     Dims right = transposeB ? Dims{columns, depth} : Dims{depth, columns};
-    if (chance(0.3))
+    if (dice_.chance(0.3))
       right.insert(right.begin(), dims.begin(), dims.end() - 2);
     Attributes attributes;
     if (transposeA)
@@ -388,22 +301,23 @@ private:
   }
 
   void addAttention() {
-    DType dtype = chance(0.5) ? DType::bf16 : DType::f16;
-    int64_t batch = 1 + below(2), kvHeads = 1 + below(2), heads = kvHeads * (1 + below(3));
-    int64_t headDim = oneOf<int64_t>({16, 32, 64});
-    int64_t keys = 1 + below(40), queries = 1 + below(keys);
+    DType dtype = dice_.chance(0.5) ? DType::bf16 : DType::f16;
+    int64_t batch = 1 + dice_.below(2), kvHeads = 1 + dice_.below(2),
+            heads = kvHeads * (1 + dice_.below(3));
+    int64_t headDim = dice_.oneOf<int64_t>({16, 32, 64});
+    int64_t keys = 1 + dice_.below(40), queries = 1 + dice_.below(keys);
     if (batch * heads * queries * headDim > kMostElements)
       return;
     Dims kv = {batch, kvHeads, keys, headDim};
     llvm::SmallVector<Value, 5> operands = {argument(dtype, {batch, heads, queries, headDim}, true),
                                             argument(dtype, kv, true), argument(dtype, kv, true)};
     Attributes attributes;
-    if (chance(0.5))
+    if (dice_.chance(0.5))
       attributes.set("causal", true);
     llvm::SmallVector<std::string, 1> labels;
-    if (chance(0.3)) {
+    if (dice_.chance(0.3)) {
       labels.push_back("mask");
-      operands.push_back(argument(chance(0.5) ? DType::i1 : dtype, {queries, keys}));
+      operands.push_back(argument(dice_.chance(0.5) ? DType::i1 : dtype, {queries, keys}));
     }
     emit(Op::attention, operands, attributes, labels);
   }
@@ -415,14 +329,14 @@ private:
       if (node.op == Op::argument)
         continue;
       for (unsigned index = 0; index < node.results.size(); ++index)
-        if (uses.of(node.result(index)).empty() || chance(0.1))
+        if (uses.of(node.result(index)).empty() || dice_.chance(0.1))
           made_.graph.addResult(node.result(index));
     }
     if (made_.graph.results().empty())
       made_.graph.addResult(values_.front());
   }
 
-  std::mt19937_64 random_;
+  Dice dice_;
   RandomGraph made_;
   Dim palette_[3];
   DType main_;
