@@ -22,6 +22,17 @@ TEST(Names, NumbersWhatIsTaken) {
   EXPECT_EQ(names.fresh("x"), "x_2");
 }
 
+TEST(Names, NumbersTextsThatDifferInNamesAlikeAndLeavesMembers) {
+  Names first, second;
+  first.fresh("x");
+  first.fresh("y");
+  second.fresh("left_y");
+  second.fresh("x");
+  EXPECT_EQ(first.numbered("y = load(x) + 2.5f;"), second.numbered("x = load(left_y) + 2.5f;"));
+  EXPECT_NE(first.numbered("y = load(x);"), second.numbered("left_y = load(x);"));
+  EXPECT_NE(first.numbered("lanes.x"), second.numbered("lanes.left_y"));
+}
+
 TEST(Names, AvoidsWordsOfTheLanguageAndOfKernels) {
   Names names;
   for (const char *word : {"float", "if", "and", "lane", "row", "load", "scratch", "unix"})

@@ -48,6 +48,14 @@ TEST(Scalar, ComputesUnaryOps) {
   EXPECT_TRUE(op_logical_not(false));
 }
 
+// Where 1 + erf or 1 + tanh would leave few digits.
+TEST(Scalar, KeepsTheDigitsOfGelusTail) {
+  EXPECT_NEAR(op_gelu(-6.0) / -5.919525870226207e-09, 1, 1e-12);
+  EXPECT_NEAR(op_gelu(-6.0f) / -5.919525870226207e-09, 1, 1e-5);
+  EXPECT_NEAR(op_gelu_tanh(-4.0) / -7.024594819237266e-05, 1, 1e-12);
+  EXPECT_NEAR(op_gelu_tanh(-4.0f) / -7.024594819237266e-05, 1, 1e-5);
+}
+
 TEST(Scalar, RoundsHalvesToEven) {
   EXPECT_EQ(op_round(2.5), 2);
   EXPECT_EQ(op_round(3.5), 4);

@@ -72,6 +72,15 @@ graph @g(%x: f32[2, 3, 5, 16], %cos: f32[5, 16], %sin: f32[5, 16]) -> (f32[2, 3,
                              style + "\"}\n  return %y\n}");
 }
 
+TEST(MapKernel, RotatesANegativeConstant) {
+  expectMatchesInterpreter(R"(
+graph @g(%cos: f32[5, 16], %sin: f32[5, 16]) -> (f32[3, 5, 16]) {
+  %c = constant {value = -2.5} : f32[3, 5, 16]
+  %y = rope(%c, %cos, %sin)
+  return %y
+})");
+}
+
 TEST(MapKernel, UpdatesACacheInPlace) {
   expectMatchesInterpreter(R"(
 graph @g(%cache: mut bf16[2, 3, 16, 8], %new: bf16[2, 3, 4, 8], %position: i32[2])

@@ -168,6 +168,16 @@ TEST(CudaDevice, BuildsANodePerKernelAndAnEdgePerEdge) {
   EXPECT_THAT(recorded.values[1], ElementsAre(0u, 0x10000u));
 }
 
+TEST(CudaDevice, LoadsAFunctionOnceForAllItsKernels) {
+  Program program = chain();
+  EXPECT_EQ(loadError(recordingDriver(), program), "");
+  EXPECT_EQ(llvm::count(recorded.calls, "cuModuleLoadData"), 2);
+  program.kernels[1].function = "first";
+  EXPECT_EQ(loadError(recordingDriver(), program), "");
+  EXPECT_EQ(llvm::count(recorded.calls, "cuModuleLoadData"), 1);
+  EXPECT_EQ(llvm::count(recorded.calls, "cuModuleUnload"), 1);
+}
+
 TEST(CudaDevice, PatchesOnlyTheNodesOfARebountBuffer) {
   auto device = llvm::cantFail(makeCudaDevice(recordingDriver(), 0));
   auto executable = llvm::cantFail(device->load(chain(), {}, compiled()));
